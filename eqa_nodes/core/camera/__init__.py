@@ -1,1 +1,1 @@
-"""Camera frames at the boundary of the core: they are checked, repaired, matched by stamp, and masked."""
+"""Camera frames at the boundary of the core: checked, rectified, monitored for jumps of clock and pose, and masked."""

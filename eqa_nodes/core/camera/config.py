@@ -13,7 +13,7 @@ PINHOLE, DISTORTED, RECTIFIED = "pinhole", "distorted", "rectified"
 
 @dataclass(frozen=True)
 class CameraConfig:
-    """What a camera publishes. By default what lock-step needs: raw, aligned images of exactly one stamp."""
+    """What a camera publishes. The defaults are for lock-step: raw, aligned images with equal stamps."""
 
     compressed: bool = setting(False, "Subscribe to the colour image of the image transport plugin 'compressed'.")
     compressed_depth: bool = setting(False,
@@ -46,14 +46,14 @@ class CameraConfig:
 
 @dataclass(frozen=True)
 class SecondCameraConfig(CameraConfig):
-    """Another camera, on the topics camera2/..., for map and memory."""
+    """A second camera, on the topics camera2/..., for map and memory."""
 
     present: bool = setting(False, "Use a second camera, on the topics camera2/..., for map and memory.")
 
 
 @dataclass(frozen=True)
 class TfConfig:
-    """Names of the robot's frames, and how far its transforms and its clock are trusted."""
+    """Names of the robot's frames, and limits for its transforms and its clock."""
 
     map_frame: str = setting("map", "Name of the frame in which the robot is localised.")
     odom_frame: str = setting("odom", "Name of the odometry frame, in which the robot moves without jumps.")

@@ -1,7 +1,7 @@
-"""Makes pictures what the core expects of them: rectified, upright, with depth in metres that fits to colour.
+"""Converts images to the form that the core expects: rectified, upright, with depth in metres registered to colour.
 
 Depth: units, sizes, and registration to the viewpoint of another camera. Lenses: distortion is removed, the camera
-matrix stays. Cameras on their side or upside down: images are turned by quarter turns.
+matrix is kept. Cameras on their side or upside down: images are rotated by quarter turns.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from eqa_nodes.core.types.views import Frame, Intrinsics
 
 Matrix = tuple[float, float, float, float]
 _BROWN = ("plumb_bob", "rational_polynomial")
-_FISHEYE = ("equidistant", "fisheye")  # four coefficients of the angle (Kannala and Brandt 2006), as OpenCV has them
+_FISHEYE = ("equidistant", "fisheye")  # four coefficients of the angle (Kannala and Brandt 2006), as in OpenCV
 
 
 class ImageCalibration(NamedTuple):
-    """What a sensor_msgs/CameraInfo says of images of one size; its fields are named as the message's."""
+    """The calibration in a sensor_msgs/CameraInfo for images of one size; the fields are named as in the message."""
 
     width: int
     height: int
@@ -35,10 +35,11 @@ class ImageCalibration(NamedTuple):
 
 
 def calibration_of(info: Any, shape: tuple[int, ...]) -> Any:
-    """Return what a sensor_msgs/CameraInfo says of an image of this shape (height and width first).
+    """Return the calibration of a sensor_msgs/CameraInfo for an image of this shape (height and width first).
 
-    By its definition it describes the whole sensor, and the image is a region of interest in it, binned. It is returned
-    as it is for an image of its own size (some drivers adapt the matrices to region and binning), or of none of both.
+    By definition the message describes the whole sensor, and the image is a binned region of interest of it. The
+    message is returned unchanged if the image has the size of the sensor (some drivers adapt the matrices to region and
+    binning), or matches neither size.
     """
     across, down = max(1, int(info.binning_x)), max(1, int(info.binning_y))
     width, height = int(info.roi.width) or int(info.width), int(info.roi.height) or int(info.height)
@@ -52,9 +53,9 @@ def calibration_of(info: Any, shape: tuple[int, ...]) -> Any:
 
 
 class Distortion(NamedTuple):
-    """Lens distortion of a sensor_msgs/CameraInfo; no coefficients: none.
+    """Lens distortion of a sensor_msgs/CameraInfo; without coefficients there is none.
 
-    bent, straight: matrix of the image as it is, and of the pinhole image wanted: fx, fy, cx, cy, pixel centres at 0.
+    bent, straight: matrix of the distorted image, and of the pinhole image: fx, fy, cx, cy, pixel centres at 0.
     """
 
     coefficients: tuple[float, ...]
@@ -66,14 +67,14 @@ class Distortion(NamedTuple):
 
     @property
     def nothing(self) -> bool:
-        """Whether the image is a pinhole camera's already."""
+        """Whether the image already is that of a pinhole camera."""
         return not self.coefficients and self.bent == self.straight
 
 
 def distortion_of(info: Any, rectified: Sequence[bool]) -> Distortion:
-    """Return the distortion of a camera_info. Raises BadFrame when its model is unknown.
+    """Return the distortion of a camera_info. Raises BadFrame if its model is unknown.
 
-    rectified: of each image, whether it is straight already: such an image has the matrix P, and so get the others.
+    rectified: whether each image is already rectified. Such an image has the matrix P, and the others are mapped to it.
     """
     straight = _matrix(info.p, (0, 5, 2, 6)) if any(rectified) and info.p[0] > 0 else _matrix(info.k, (0, 4, 2, 5))
     if all(rectified):
@@ -94,7 +95,7 @@ def _matrix(values: Any, places: tuple[int, int, int, int]) -> Matrix:
 
 
 class Rectifier:
-    """Rectification maps of one camera, computed once: source position of each pixel of the rectified image."""
+    """Rectification maps of one camera, computed once: the source position of each pixel of the rectified image."""
 
     def __init__(self, distortion: Distortion) -> None:
         u, v = _bent(distortion)
@@ -104,7 +105,7 @@ class Rectifier:
         v = np.where(self._inside, v, 0.0).clip(0, shape[0] - 1)
         self._nearest = np.rint(v).astype(np.int64) * shape[1] + np.rint(u).astype(np.int64)
         left, top = np.minimum(u.astype(np.int64), shape[1] - 2), np.minimum(v.astype(np.int64), shape[0] - 2)
-        # Sixteenths of a pixel: the four weights are whole and sum to 256, so that 16 bits hold every product.
+        # Sixteenths of a pixel: the four weights are integers with sum 256, so that products fit into 16 bits.
         across, down = (np.rint((part - whole) * 16).astype(np.uint16) for part, whole in ((u, left), (v, top)))
         corner = top * shape[1] + left
         corners = [(corner, (16 - across) * (16 - down)), (corner + 1, across * (16 - down)),
@@ -112,31 +113,31 @@ class Rectifier:
         self._corners = [(index, (weight * self._inside)[..., None].repeat(4, axis=-1)) for index, weight in corners]
 
     def rgb(self, image: np.ndarray) -> np.ndarray:
-        """Return the (H, W, 3) uint8 image with lines straight, bilinear; black where the lens did not see."""
+        """Return the rectified (H, W, 3) uint8 image, bilinear; black outside the lens's field of view."""
         pixels = np.zeros((*image.shape[:2], 4), np.uint8)
         pixels[..., :3] = image
-        packed = pixels.view(np.uint32).reshape(-1)  # one number a pixel: fetched at once
+        packed = pixels.view(np.uint32).reshape(-1)  # one number per pixel, for a single fetch
         total = np.full(pixels.shape, 128, np.uint16)
         for index, weight in self._corners:
             total += packed[index][..., None].view(np.uint8) * weight
         return np.ascontiguousarray((total >> 8).astype(np.uint8)[..., :3])
 
     def nearest(self, image: np.ndarray) -> np.ndarray:
-        """Return the (H, W) image of depths or labels: no value is made up at an edge; 0 where nothing was seen."""
+        """Return the rectified (H, W) image of depths or labels by nearest neighbour; 0 outside the field of view."""
         return np.where(self._inside, image.reshape(-1)[self._nearest], image.dtype.type(0))
 
 
 class Lens:
-    """Straightens the images of one camera. rectified: of each image, whether it is straight already."""
+    """Rectifies the images of one camera. rectified: whether each image is already rectified."""
 
     def __init__(self, rectified: Sequence[bool]) -> None:
         self._rectified = rectified
         self._maps: tuple[Distortion, Rectifier] | None = None
 
     def straightened(self, info: Any, k: Intrinsics) -> tuple[Intrinsics, Rectifier | None]:
-        """Return the intrinsics of rectified images, and what rectifies those that are not yet, None where all are.
+        """Return the intrinsics of rectified images, and the rectifier of the others, None if all are rectified.
 
-        info: as of `distortion_of`, which raises BadFrame; k: what it says of images as they are.
+        info: camera_info as for `distortion_of`, which raises BadFrame; k: its intrinsics of the images as published.
         """
         distortion = distortion_of(info, self._rectified)
         fx, fy, cx, cy = distortion.straight
@@ -149,7 +150,7 @@ class Lens:
 
 
 def _bent(d: Distortion) -> tuple[np.ndarray, np.ndarray]:
-    """Return u and v, (H, W) float64, in the bent image for each pixel of the straight one."""
+    """Return u and v, (H, W) float64, in the distorted image for each pixel of the rectified one."""
     fx, fy, cx, cy = d.straight
     y, x = np.mgrid[:d.height, :d.width].astype(np.float64)
     x, y = (_fisheye if d.fisheye else _brown)((x - cx) / fx, (y - cy) / fy, d.coefficients)
@@ -172,18 +173,18 @@ def _fisheye(x: np.ndarray, y: np.ndarray, coefficients: tuple[float, ...]) -> t
     return x * scale, y * scale
 
 
-_NO_RETURN = 65535  # of 16 bits, beside 0: as Kinect, OAK and 7-Scenes write it
+_NO_RETURN = 65535  # second 16-bit value for no return besides 0, written by Kinect, OAK and 7-Scenes
 _MILLIMETRE = 0.001
-_FINER = 16  # times as many columns at most
+_FINER = 16  # maximum ratio of the columns of two images of one view
 
 
 def returned(raw: np.ndarray) -> np.ndarray:
-    """Return raw integers of 16 bits with 0 wherever they mean that there is no return."""
+    """Return raw 16-bit integers with 0 for every value that means no return."""
     return np.where(raw == _NO_RETURN, raw.dtype.type(0), raw)
 
 
 def metres(raw: np.ndarray, unit_m: float = 0.0) -> np.ndarray:
-    """Return (H, W) float32 metres, 0 = no return, of raw values.
+    """Convert raw depth to (H, W) float32 metres, 0 = no return.
 
     unit_m: metres of one unit; 0: integers are millimetres and floats are metres (REP 118).
     """
@@ -200,18 +201,19 @@ def scaled(k: Intrinsics, shape: tuple[int, ...]) -> Intrinsics:
 
 
 def same_view(size: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Return whether images of two sizes (width, height) may show one view: their sides have one ratio.
+    """Return whether images of two sizes (width, height) may show the same view: equal aspect ratio up to rounding.
 
-    But for rounding. No colour image is much finer than its depth; a wrong camera_info may claim any size.
+    The ratio of their sizes is limited too: no colour image is much finer than its depth, but a wrong camera_info may
+    claim any size.
     """
     (width, height), (wide, high) = size, other
     return min(*size, *other) > 0 and abs(width - height * wide / high) < 1 and wide <= _FINER * width
 
 
 def fitted(depth_m: np.ndarray, k: Intrinsics) -> np.ndarray:
-    """Return registered depth in the size of the colour image with these intrinsics, which shows the same view.
+    """Return registered depth resized to the colour image with these intrinsics, which shows the same view.
 
-    Each pixel gets the measurement that lies nearest; none is made up between them. Raises BadFrame for another view.
+    Each pixel gets the nearest measurement, without interpolation. Raises BadFrame for another view.
     """
     height, width = depth_m.shape[:2]
     if (width, height) == (k.width, k.height):
@@ -223,12 +225,12 @@ def fitted(depth_m: np.ndarray, k: Intrinsics) -> np.ndarray:
     return depth_m.take(rows, axis=0).take(columns, axis=1)
 
 
-_LEVEL = 0.5  # of the vertical, in the plane of the image: a camera that looks steeper up or down has no upright image
+_LEVEL = 0.5  # minimum length of the vertical in the image plane: a camera looking steeper has no upright image
 _QUARTER = Transform((0.0, 0.0, 0.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))  # about the optical axis
 
 
 def quarter_turns(base_from_camera: Transform) -> int:
-    """Return how many quarter turns counter-clockwise, 0..3, put what is above at the top of the image."""
+    """Return the number of quarter turns counter-clockwise, 0..3, that make the image upright."""
     right, down, _ = (float(part) for part in base_from_camera.matrix()[2, :3])  # upwards, in the camera's axes
     if math.hypot(right, down) < _LEVEL:
         return 0
@@ -236,12 +238,12 @@ def quarter_turns(base_from_camera: Transform) -> int:
 
 
 def turned_image(image: np.ndarray, turns: int) -> np.ndarray:
-    """Return an (H, W, ...) image after quarter turns counter-clockwise."""
+    """Return an (H, W, ...) image rotated by quarter turns counter-clockwise."""
     return np.ascontiguousarray(np.rot90(image, turns)) if turns else image
 
 
 def turned_camera(k: Intrinsics, base_from_camera: Transform, turns: int) -> tuple[Intrinsics, Transform]:
-    """Return intrinsics and pose on the base of the camera that takes the turned image."""
+    """Return intrinsics and base_from_camera of the rotated image."""
     for _ in range(turns):
         k = Intrinsics(k.height, k.width, k.fy, k.fx, k.cy, k.width - k.cx)
         base_from_camera = compose(base_from_camera, _QUARTER)
@@ -249,7 +251,7 @@ def turned_camera(k: Intrinsics, base_from_camera: Transform, turns: int) -> tup
 
 
 def turned_frame(frame: Frame, turns: int) -> Frame:
-    """Return a frame after quarter turns counter-clockwise; its labels are of what turned its images so already."""
+    """Return a frame rotated by quarter turns counter-clockwise, except its labels, which must be rotated already."""
     if not turns:
         return frame
     k, mount = turned_camera(frame.intrinsics, frame.base_from_camera, turns)
@@ -257,16 +259,16 @@ def turned_frame(frame: Frame, turns: int) -> Frame:
                    base_from_camera=mount)
 
 
-_NEAR_M = 0.05  # nothing nearer to either lens is projected
-_WIDEST = 16  # pixels; how far one measurement may be spread where the other image is finer
+_NEAR_M = 0.05  # points closer than this to either camera are not projected
+_WIDEST = 16  # pixels; maximum spread of one measurement if the other image is finer
 
 
 def register(depth_m: np.ndarray, depth_k: Intrinsics, color_k: Intrinsics, color_from_depth: Transform) -> np.ndarray:
-    """Return (H, W) float32 depth of the colour camera, metres along its axis, 0 where no measurement falls.
+    """Return (H, W) float32 depth of the colour camera, metres along its axis, 0 = no measurement.
 
-    depth_m: (h, w) float32, of the depth camera, rectified; what is not finite and positive is no measurement. Each
-    measurement covers what its pixel covers, so that a finer colour image has no holes; the nearest one wins. Raises
-    BadFrame when the image is not of the size that its intrinsics say, BadPose when the transform is none.
+    depth_m: (h, w) float32, rectified image of the depth camera; only finite, positive values are measurements. Each
+    one covers the projected area of its pixel, so that a finer colour image has no holes; the nearest one wins. Raises
+    BadFrame if the size of the image differs from its intrinsics, BadPose if the transform is invalid.
     """
     if depth_m.shape != (depth_k.height, depth_k.width) or min(color_k.width, color_k.height) < 1:
         raise BadFrame(f"depth image of {depth_m.shape[::-1]} pixels, its camera_info is of "
@@ -282,7 +284,7 @@ def register(depth_m: np.ndarray, depth_k: Intrinsics, color_k: Intrinsics, colo
 @njit()
 def _splat(depth_m: np.ndarray, fx: float, fy: float, cx: float, cy: float, rotation: np.ndarray, shift: np.ndarray,
            gx: float, gy: float, hx: float, hy: float, out: np.ndarray) -> None:
-    """Cover with each measurement the pixels of `out` whose centres lie between its pixel's projected corners."""
+    """Write each measurement to the pixels of `out` whose centres lie within its projected pixel; the nearest wins."""
     rows, columns = out.shape
     for v in range(depth_m.shape[0]):
         for u in range(depth_m.shape[1]):

@@ -1,4 +1,4 @@
-"""Detects jumps of clocks and of localisation: time goes back, or the robot is suddenly elsewhere."""
+"""Detects jumps of clocks and of localisation: time goes back, or the robot's pose jumps."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 
 from eqa_nodes.core.types.geometry import Transform, compose, inverse
 
-_ROW_NS = 5_000_000_000  # between two stamps of a row
-_SURE = 3  # stamps in a row: fewer may be strays from a queue
-_PAUSE_S, _PAUSE_PERIODS = 10.0, 5.0  # longer than both is no loss of messages: a pause, or a clock that was set
-_BACK_S = 1.0  # less than this is a message that came late
+_ROW_NS = 5_000_000_000  # maximum interval between two stamps in a row
+_SURE = 3  # stamps in a row that prove a jump: fewer may be strays from a queue
+_PAUSE_S, _PAUSE_PERIODS = 10.0, 5.0  # an interval above both is not message loss but a pause or a clock that was set
+_BACK_S = 1.0  # a smaller step back is a late message
 
 
 class ClockJumpDetector:
-    """Distinguishes a clock that was set back from a late message: several stamps in a row continue from the past."""
+    """Distinguishes a clock that was set back from a late message: several stamps in a row continue in the past."""
 
     def __init__(self, threshold_s: float) -> None:
-        """threshold_s: less than this is no jump; 0: nothing is."""
+        """threshold_s: a smaller step back is not a jump; 0 disables the check."""
         self._threshold_ns = round(threshold_s * 1e9)
         self._behind: list[int] = []
 
     def set_back(self, stamp_ns: int, newest_ns: int) -> bool:
-        """Take in the stamp of each message; say whether by now the clock was set back for sure.
+        """Add the stamp of a message; return whether it is now certain that the clock was set back.
 
-        newest_ns: the stamp up to which everything has been taken in. One message that comes again and again is one.
+        newest_ns: newest stamp accepted so far. Repeated messages with the same stamp count once.
         """
         if not self._threshold_ns or newest_ns - stamp_ns < self._threshold_ns:
             if stamp_ns >= newest_ns:
@@ -45,27 +45,27 @@ class ClockJumpDetector:
 
 
 class FutureStampFilter:
-    """Tells a message that is stamped in the future from a sender whose clock is ahead: that sends several in a row.
+    """Distinguishes a single message stamped in the future from a sender whose clock is ahead (several in a row).
 
-    One such message that were believed would make all that is older look late until its time has come.
+    If such a message were accepted, all older messages would look late until that time is reached.
     """
 
     def __init__(self, threshold_s: float) -> None:
-        """threshold_s: less than this is no stray; 0: nothing is."""
+        """threshold_s: a smaller lead is accepted; 0 disables the check."""
         self._threshold_ns = round(threshold_s * 1e9)
-        self._newest_ns = 0  # of what was believed
+        self._newest_ns = 0  # newest accepted stamp
         self._ahead: list[int] = []
 
     def stray(self, stamp_ns: int, now_ns: int) -> bool:
-        """Take in the stamp of each message of one sender; say whether it is not to be believed, yet.
+        """Add the stamp of a message of one sender; return whether the message must be dropped as a stray.
 
-        now_ns: by the receiver's own clock.
+        now_ns: time of the receiver's own clock.
         """
         believable = stamp_ns <= max(now_ns, self._newest_ns) + self._threshold_ns
         if self._threshold_ns and not believable:
             goes_on = self._ahead and 0 <= stamp_ns - self._ahead[-1] <= _ROW_NS
             if goes_on and stamp_ns == self._ahead[-1]:
-                return True  # the same one again
+                return True  # a repeated message
             self._ahead = [*self._ahead, stamp_ns] if goes_on else [stamp_ns]
             if len(self._ahead) < _SURE:
                 return True
@@ -75,11 +75,11 @@ class FutureStampFilter:
 
 
 class Rhythm(NamedTuple):
-    """How the frames of a recording follow each other.
+    """Timing of the frames of a recording.
 
-    period_s: median interval, 0 of a single frame; seconds: the time of the frames; longest_s: their longest interval;
-    missing: how many more would fit into intervals. breaks_s: pauses and jumps of the clock, negative where it was set
-    back; all other figures leave them out, as if the next frame had come in time.
+    period_s: median interval, 0 for a single frame; seconds: duration; longest_s: longest interval; missing: number of
+    further frames that would fit into the intervals. breaks_s: pauses and jumps of the clock, negative if it was set
+    back; all other figures exclude them, as if the next frame had arrived in time.
     """
 
     period_s: float
@@ -89,7 +89,7 @@ class Rhythm(NamedTuple):
     breaks_s: tuple[float, ...]
 
     def __str__(self) -> str:
-        """Name the breaks; empty where there is none."""
+        """Return the breaks in words; "" if there are none."""
         ahead, back = [b for b in self.breaks_s if b > 0], [-b for b in self.breaks_s if b < 0]
         many = f"{len(ahead)} pauses or jumps of the clock, the longest of" if len(ahead) > 1 else (
             "one pause or jump of the clock, of")
@@ -99,7 +99,7 @@ class Rhythm(NamedTuple):
 
 
 def rhythm_of(stamps_ns: Iterable[int]) -> Rhythm:
-    """Measure stamps in the order they were recorded. A message that only came late is put in its place."""
+    """Measure stamps in the order in which they were recorded. Late messages are sorted in."""
     lines = [np.unique(np.array(line, np.int64)) for line in _time_lines(stamps_ns)]
     steps = np.concatenate([np.diff(line) for line in lines]) / 1e9
     period_s = float(np.median(steps)) if len(steps) else 0.0
@@ -111,14 +111,14 @@ def rhythm_of(stamps_ns: Iterable[int]) -> Rhythm:
 
 
 class SteadyClock:
-    """Counts the time of frames that come one by one, without pauses and jumps of their clock."""
+    """Counts the time of successive frames, without pauses and jumps of their clock."""
 
     def __init__(self) -> None:
         self._last_ns: int | None = None
         self._step_ns = self._at_ns = 0
 
     def at(self, stamp_ns: int) -> int:
-        """Return how long after the first frame the next one lies, ns: after a break as long as before it."""
+        """Return the time of the next frame since the first one, ns; a break counts as the last regular interval."""
         step_ns = 0 if self._last_ns is None else stamp_ns - self._last_ns
         usual = 0 <= step_ns <= max(_PAUSE_S * 1e9, _PAUSE_PERIODS * self._step_ns) or not self._step_ns
         if usual and step_ns > 0:
@@ -128,7 +128,7 @@ class SteadyClock:
 
 
 def _time_lines(stamps_ns: Iterable[int]) -> list[list[int]]:
-    """Begin a new list of stamps wherever the clock was set back."""
+    """Return the stamps split into lists where the clock was set back."""
     watch, lines, newest_ns = ClockJumpDetector(_BACK_S), [list[int]()], 0
     for stamp in stamps_ns:
         lines[-1].append(stamp)
@@ -140,29 +140,29 @@ def _time_lines(stamps_ns: Iterable[int]) -> list[list[int]]:
 
 
 class Relocation(NamedTuple):
-    """How far the robot was moved in the map without driving: metres and radians."""
+    """A jump of the robot's pose in the map without driving: metres and radians."""
 
     metres: float
     radians: float
 
 
 class RelocalisationDetector:
-    """Detects that the robot was carried away or relocalised: map_from_odom jumps.
+    """Detects that the robot was carried or relocalised: map_from_odom jumps.
 
-    Localisation corrects odometry by little at a time; more than the limits between two looks is no driving.
+    Localisation corrects odometry in small steps; a change above the limits between two calls is a relocalisation.
     """
 
     def __init__(self, metres: float, radians: float) -> None:
-        """0: no limit."""
+        """metres, radians: limits of a correction; 0 = no limit."""
         self._limits = (metres or math.inf, radians or math.inf)
         self._before: Transform | None = None
 
     def clear(self) -> None:
-        """Forget where odometry lay: an episode begins, or time jumped."""
+        """Forget the last map_from_odom: an episode begins, or time jumped."""
         self._before = None
 
     def moved(self, map_from_odom: Transform, map_from_base: Transform) -> Relocation | None:
-        """Return the jump of the base since the last call; None when localisation has corrected no more than usual."""
+        """Return the jump of the base since the last call; None if the correction was within the limits."""
         before, self._before = self._before, map_from_odom
         if before is None or before == map_from_odom:
             return None
@@ -172,5 +172,5 @@ class RelocalisationDetector:
 
 
 def angle_between(a: Transform, b: Transform) -> float:
-    """Return the angle of the rotation from one transform to another, radians, 0..pi."""
+    """Return the angle of the rotation between two transforms, radians, 0..pi."""
     return 2 * math.acos(min(1.0, abs(sum(p * q for p, q in zip(a.xyzw, b.xyzw)))))

@@ -1,4 +1,4 @@
-"""Privacy masks: areas of a frame that are blacked out before anything is stored."""
+"""Privacy masks: areas of a frame that are blacked out before it is stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eqa_nodes.core.types.views import Frame, Label
 
 @dataclass(frozen=True)
 class PrivacyConfig:
-    """What is blacked out: colour, depth and labels alike."""
+    """Areas that are blacked out in colour, depth and labels."""
 
     kinds: tuple[str, ...] = setting((), "Kinds of labelled objects that are masked, such as person or monitor.")
     zones: tuple[float, ...] = setting((),
@@ -42,9 +42,9 @@ class PrivacyConfig:
 
 
 def masked(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> tuple[Frame, Mapping[int, Label]]:
-    """Return frame and labels without what must not be kept; as they are when nothing is to be hidden.
+    """Return frame and labels without the masked areas; unchanged if nothing is masked.
 
-    Raises BadFrame as `hidden_in`.
+    Raises BadFrame like `hidden_in`.
     """
     if not config.active:
         return frame, labels
@@ -55,9 +55,9 @@ def masked(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> 
 
 
 def hidden_in(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> np.ndarray:
-    """Return (H, W) bool: which pixels must not be kept.
+    """Return (H, W) bool: True for pixels that must be masked.
 
-    Raises BadFrame where kinds of objects are to be hidden and nothing says where they are.
+    Raises BadFrame if kinds of objects are masked and the frame has no labels.
     """
     hidden = hidden_shares(frame.intrinsics.height, frame.intrinsics.width, config.image)
     if config.kinds:
@@ -72,7 +72,7 @@ def hidden_in(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) 
 
 
 def hidden_shares(height: int, width: int, image: tuple[float, ...]) -> np.ndarray:
-    """Return (height, width) bool: which pixels lie in the rectangles of `PrivacyConfig.image`."""
+    """Return (height, width) bool: True for pixels in the rectangles of `PrivacyConfig.image`."""
     hidden = np.zeros((height, width), bool)
     for left, top, right, bottom in _rectangles(image):
         hidden[int(top * height):int(np.ceil(bottom * height)), int(left * width):int(np.ceil(right * width))] = True
@@ -92,7 +92,7 @@ def _without(frame: Frame, hidden: np.ndarray) -> Frame:
 
 
 def _in_zones(frame: Frame, zones: list[tuple[float, float, float, float]]) -> np.ndarray:
-    """Return (H, W) bool: which pixels show a point in a zone, or have no depth."""
+    """Return (H, W) bool: True for pixels that show a point in a zone or have no depth."""
     k, m, z = frame.intrinsics, frame.map_from_camera(), frame.depth_m
     u = (np.arange(k.width) + 0.5 - k.cx) / k.fx
     v = ((np.arange(k.height) + 0.5 - k.cy) / k.fy)[:, None]

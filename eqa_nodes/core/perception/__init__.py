@@ -1,1 +1,1 @@
-"""Turns detections or labels into instances with a place and a size in the map."""
+"""Converts detections or labels to object instances with position and size in the map."""

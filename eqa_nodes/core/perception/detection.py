@@ -1,8 +1,8 @@
-"""Cuts detections out of their background by depth: detections -> an image of instances.
+"""Separates detections from their background by depth, and paints them into an instance image.
 
-After the sparse voxel map of OpenEQA (supplement F): a detection's pixels are kept where their depth lies in 0.1..4 m,
-DBSCAN drops the background, and what is left is one object. Here the clusters of DBSCAN are connected voxels (of its
-radius, each with some points in it): the same idea in linear time, without a library, the same on every machine.
+After the sparse voxel map of OpenEQA (supplement F): a detection's pixels with depth in 0.1..4 m are kept, DBSCAN drops
+the background, and the rest is one object. Here connected voxels (of DBSCAN's radius, each with some points) replace
+the clusters of DBSCAN: the same idea in linear time, without a library and with the same result on every machine.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ piano, pillow, plant, plate, pot, printer, radiator, refrigerator, rug, scissors
 stairs, stool, stove, suitcase, table, teddy bear, television, toaster, toilet, towel, toy, trash can, umbrella,
 vacuum cleaner, vase, wardrobe, washing machine, watch, window""".replace("\n", " ").strip().split(", "))
 
-_MOST = 1000  # detections of one image that are cut out, the surest ones
-_NAME = 100  # characters of an object's name, and of a line of text
-_PLAIN = str.maketrans('<>"', "()'")  # what is written in the world cannot end a quotation or a marked part of a prompt
+_MOST = 1000  # maximum number of detections per image that are used, those with the highest scores
+_NAME = 100  # maximum number of characters of an object's name, and of a line of text
+_PLAIN = str.maketrans('<>"', "()'")  # text read in the world must not end a quotation or a marked part of a prompt
 Crop = tuple[slice, slice]  # rows and columns of an image
 
 
 @dataclass(frozen=True)
 class DetectorConfig:
-    """A detector."""
+    """Settings of a detector."""
 
     name: str = setting("", 'Detector: labels (from the simulator, privileged) | transformers; "" runs none.')
     model: str = setting("google/owlv2-base-patch16-ensemble", "Name or folder of the transformers detection model.")
@@ -52,14 +52,14 @@ class DetectorConfig:
     device: str = setting("", 'Device of the models: cpu | cuda | cuda:1 | mps; "" chooses the available one.')
     dtype: str = constant("", 'Number format of the models: float32 | float16 | bfloat16; "" is float32.')
     masks: bool = constant(True, "Return masks from the detector 'labels'.")
-    noise: NoiseConfig = constant(NoiseConfig())  # what the detector labels gets wrong
+    noise: NoiseConfig = constant(NoiseConfig())  # simulated errors of the detector labels
 
 
 class Detection(NamedTuple):
     """One object in an image.
 
-    box: left, top, right, bottom in pixels, the last two exclusive; mask: (H, W) bool, None where nothing segments;
-    vector: (D,) float32 of length 1, an embedding of its crop, None without an embedder; text: what is written there.
+    box: left, top, right, bottom in pixels, the last two exclusive; mask: (H, W) bool, None without a segmenter;
+    vector: (D,) float32 of length 1, an embedding of its crop, None without an embedder; text: text read on it.
     """
 
     name: str
@@ -71,17 +71,19 @@ class Detection(NamedTuple):
 
 
 class Detector(Protocol):
-    """Finds objects in a frame. privileged: reads the simulator's labels, which a robot does not have (for tests)."""
+    """Detects objects in a frame. privileged: it reads the simulator's labels, which a robot does not have (for tests).
+    """
 
     privileged: bool
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> Sequence[Detection]:
-        """Return what is in the image. labels: what the ids in frame.labels are, for a privileged one. ModelError."""
+        """Return the objects in the image. labels: labels by id in frame.labels, for a privileged one. Raises
+        ModelError."""
 
 
 @dataclass(frozen=True)
 class DetectionConfig:
-    """What of a detector's output counts."""
+    """Settings of how a detector's output is used."""
 
     vocabulary: tuple[str, ...] = setting(VOCABULARY, "Kinds of objects that the detector looks for.")
     score: float = setting(0.2, "Minimum score (0 to 1) of a detection that is used.", live=NOW)
@@ -106,7 +108,7 @@ class DetectionConfig:
 
 
 class Piece(NamedTuple):
-    """The pixels of one detection: `mask` (rows, columns) bool within the crop of the image."""
+    """The pixels of one detection. mask: (rows, columns) bool within the crop of the image."""
 
     detection: Detection
     crop: Crop
@@ -114,15 +116,15 @@ class Piece(NamedTuple):
 
     @property
     def pixels(self) -> int:
-        """Return how many they are."""
+        """Return the number of pixels."""
         return int(np.count_nonzero(self.mask))
 
 
 def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]:
-    """Return the detections that can be used, boxes in whole pixels of an image of `shape`: a model may give anything.
+    """Return the valid detections, with boxes in whole pixels of an image of `shape`: a model may return anything.
 
-    Left out are scores that are none, boxes that are not finite or not in the image, and masks of another size; a
-    vector that is not finite is dropped.
+    Detections with an invalid score, a box that is not finite or outside the image, or a mask of another size are
+    dropped; a vector that is not finite is removed.
     """
     height, width = shape
     kept = []
@@ -142,10 +144,10 @@ def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]
 
 
 def painted(frame: Frame, found: Sequence[Detection], config: DetectionConfig) -> tuple[np.ndarray, list[Detection]]:
-    """Return an image (H, W) uint16 in which n is the n-th of the detections that are returned, and 0 nothing.
+    """Return an image (H, W) uint16 in which n is the n-th of the returned detections and 0 is background.
 
-    The surest of two that are one object stays; what is smaller lies on what is larger (a cup on its table). Detections
-    without pixels of depth in range are left out.
+    Of two detections of one object the one with the higher score is kept; smaller ones are painted over larger ones (a
+    cup on its table). Detections without pixels with depth in range are dropped.
     """
     sure = (d for d in found if d.score >= config.score)
     wanted = heapq.nsmallest(_MOST, sure, key=lambda d: (-d.score, d.name, d.box))
@@ -162,13 +164,13 @@ def painted(frame: Frame, found: Sequence[Detection], config: DetectionConfig) -
 
 
 def _piece(frame: Frame, d: Detection, config: DetectionConfig) -> Piece | None:
-    """Return the pixels of a detection that belong together in space, None where there are none in range."""
+    """Return the spatially connected pixels of a detection, None if there are none in range."""
     height, width = frame.depth_m.shape
     left, top, right, bottom = max(0, d.box[0]), max(0, d.box[1]), min(width, d.box[2]), min(height, d.box[3])
     if left >= right or top >= bottom:
         return None
     box = left, top, right, bottom
-    if d.mask is None:  # what goes on beyond the box is not the object: look around it
+    if d.mask is None:  # include the surroundings: a surface that continues beyond the box is not the object
         x, y = round(config.around * (right - left)), round(config.around * (bottom - top))
         left, top, right, bottom = max(0, left - x), max(0, top - y), min(width, right + x), min(height, bottom + y)
     crop = slice(top, bottom), slice(left, right)
@@ -192,11 +194,11 @@ def _piece(frame: Frame, d: Detection, config: DetectionConfig) -> Piece | None:
 
 
 def _clusters(points: np.ndarray, eps_m: float, dense: float) -> np.ndarray:
-    """Return the number (n,) of the cluster that each of the points (3, n) is in, from 1 on; 0: in none.
+    """Return the cluster number (n,) of each of the points (3, n), from 1; 0 = none.
 
-    A cluster is what touches of the voxels of eps_m with at least `dense` points each; without such all of them count.
+    A cluster is a connected set of voxels of eps_m with at least `dense` points each; without such voxels all count.
     """
-    from scipy.ndimage import label  # half a second that nodes without a detector need not spend
+    from scipy.ndimage import label  # half a second, saved in nodes without a detector
 
     low = points.min(axis=1)
     cells = np.floor((points - low[:, None]) / eps_m).astype(np.intp)
@@ -213,9 +215,9 @@ def _largest(clusters: np.ndarray) -> int:
 
 
 def _fitting(clusters: np.ndarray, v: np.ndarray, u: np.ndarray, z: np.ndarray, box: tuple[int, int, int, int]) -> int:
-    """Return the cluster whose own box is most like the detector's (intersection over union), of equals the nearest.
+    """Return the cluster whose box fits the detector's best (intersection over union), of equals the nearest.
 
-    What is behind an object, and what stands before it, goes on beyond its box.
+    Surfaces behind or in front of an object continue beyond its box.
     """
     left, top, right, bottom = box
     best: tuple[float, float, int] | None = None
@@ -233,12 +235,12 @@ def _fitting(clusters: np.ndarray, v: np.ndarray, u: np.ndarray, z: np.ndarray, 
 
 
 def _known(piece: Piece, pieces: Sequence[Piece], doubled: float) -> bool:
-    """Return whether one of the pieces has nearly the same pixels."""
+    """Return whether another piece has nearly the same pixels."""
     return any(_common(piece, other) > doubled * (piece.pixels + other.pixels) / (1 + doubled) for other in pieces)
 
 
 def _common(a: Piece, b: Piece) -> int:
-    """Return how many pixels two pieces share."""
+    """Return the number of pixels that two pieces share."""
     (rows, columns), (others, across) = a.crop, b.crop
     top, bottom = max(rows.start, others.start), min(rows.stop, others.stop)
     left, right = max(columns.start, across.start), min(columns.stop, across.stop)

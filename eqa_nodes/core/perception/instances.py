@@ -1,4 +1,4 @@
-"""Labelled instances of a frame with their place and size in the map, and words for them."""
+"""Labelled instances of a frame with their position and size in the map, and captions for them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 
-_DISTANCE_M = 0.75  # views from within such a step of distance and bearing repeat a mistake
+_DISTANCE_M = 0.75  # views within the same step of distance and bearing repeat an error
 _BEARING_RAD = math.radians(30)
-_Half: TypeAlias = Annotated[float, Range(0.0, 0.5)]  # shares that double at range_m
+_Half: TypeAlias = Annotated[float, Range(0.0, 0.5)]  # share that doubles at range_m
 _RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling": "on"}
 
 
 @dataclass(frozen=True)
 class NoiseConfig:
-    """How often labels are wrong: so often at half of range_m, not at all at the object, twice as often at range_m."""
+    """Simulated label errors. The shares hold at half of range_m; they grow from 0 at the object to twice at range_m.
+    """
 
     miss: _Half = setting(0.0, "Share of sightings (0 to 1) that are missed.")
     confuse: _Half = setting(0.0,
@@ -38,7 +39,7 @@ class NoiseConfig:
 
 def disturbed(seen: Sequence[Sighting], pose: Pose2, labels: Mapping[int, Label],
               config: NoiseConfig) -> tuple[Sighting, ...]:
-    """Return what a detector with these faults would have seen from `pose`; labels: what mistakes are drawn from."""
+    """Return the sightings of a detector with these errors from `pose`; labels: source of the wrong labels."""
     if not (config.miss or config.confuse or config.range_m):
         return tuple(seen)
     names = sorted(labels.values(), key=lambda label: label.instance)
@@ -61,7 +62,7 @@ def _disturbed(s: Sighting, pose: Pose2, names: Sequence[Label], config: NoiseCo
 
 
 def _mistaken(label: Label, names: Sequence[Label], spot: str) -> Label:
-    """Return the label with another kind, or with one attribute misread as another object of this kind has it."""
+    """Return the label with another kind, or with one attribute replaced by that of another object."""
     attribute = ("", "colour", "state", "material")[int(4 * _draw("which", spot))]
     if attribute in label.attributes:
         values = sorted({n.attributes[attribute] for n in names
@@ -75,13 +76,13 @@ def _mistaken(label: Label, names: Sequence[Label], spot: str) -> Label:
 
 
 def _draw(what: str, spot: str) -> float:
-    """Return a number in [0, 1) that depends on nothing but its arguments."""
+    """Return a pseudo-random number in [0, 1) that depends only on the arguments."""
     return zlib.crc32(f"{what} {spot}".encode()) * 2.0 ** -32
 
 
 @dataclass(frozen=True)
 class PerceptionConfig:
-    """When an instance counts as seen."""
+    """Conditions for an instance to count as seen."""
 
     min_share: Share = constant(60 / (640 * 480),
         "Minimum share of the image's pixels (0 to 1) that an instance must cover.")
@@ -93,7 +94,8 @@ class PerceptionConfig:
 
 
 def instances(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfig | None = None) -> dict[int, int]:
-    """Return the pixels, by id, of the named instances that have enough of them: all that can be sighted, and cheap."""
+    """Return the number of pixels, by id, of the named instances with enough pixels: a cheap superset of `sightings`.
+    """
     config = config or PerceptionConfig()
     if frame.labels is None:
         return {}
@@ -104,11 +106,11 @@ def instances(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfi
 
 def sightings(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfig | None = None,
               counts: Mapping[int, int] | None = None) -> tuple[Sighting, ...]:
-    """Return the labelled instances in view, the one with most pixels first, then by id.
+    """Return the labelled instances in view, sorted by decreasing number of pixels, then by id.
 
-    An instance needs enough pixels, depth, and a median depth in range; ids that `labels` does not name are left out.
+    An instance needs enough pixels, depth, and a median depth in range; ids missing in `labels` are ignored.
     Centre and size are those of the box between the 5th and 95th percentile of its points along the axes of the map,
-    rounded to millimetres. counts: what `instances` said of the frame, where that is known.
+    rounded to millimetres. counts: result of `instances` for the frame, if known.
     """
     config = config or PerceptionConfig()
     counts = instances(frame, labels, config) if counts is None else counts
@@ -118,7 +120,7 @@ def sightings(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfi
     compact_of = np.zeros(2 ** 16, np.uint16)
     compact_of[ids] = np.arange(1, len(ids) + 1)
     compact = np.take(compact_of, frame.labels)
-    from scipy.ndimage import find_objects  # half a second that nodes without a camera need not spend
+    from scipy.ndimage import find_objects  # half a second, saved in nodes without a camera
 
     boxes = find_objects(compact, max_label=len(ids))
     pixels = [_sample(compact, n, box, counts[i] / config.points)
@@ -135,7 +137,8 @@ def sightings(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfi
 
 
 def _sample(compact: np.ndarray, n: int, box: tuple[slice, slice], excess: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and columns of every k-th pixel of instance n: one that fills the image costs as little as a cup."""
+    """Return rows and columns of every k-th pixel of instance n, so that large instances cost no more than small ones.
+    """
     rows, cols = box
     k = max(1, round(math.sqrt(excess)))
     v, u = np.nonzero(compact[rows.start:rows.stop:k, cols.start:cols.stop:k] == n)
@@ -143,7 +146,7 @@ def _sample(compact: np.ndarray, n: int, box: tuple[slice, slice], excess: float
 
 
 def points_of(frame: Frame, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the depth (n,) of pixels in rows v and columns u, metres, 0 = none, and their points (3, n) in the map."""
+    """Return the depth (n,) of pixels (v, u), metres, 0 = none, and their points (3, n) in the map frame."""
     z = frame.depth_m[v, u].astype(np.float64)
     z[~((z > 0) & (z < np.inf))] = 0.0
     k = frame.intrinsics
@@ -154,9 +157,9 @@ def points_of(frame: Frame, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, n
 
 def _extent(z: np.ndarray, points: np.ndarray, max_range_m: float) -> (
         tuple[tuple[float, float, float], tuple[float, float, float]] | None):
-    """Return centre and size of the box between the 5th and 95th percentile of the points that have depth.
+    """Return centre and size of the box between the 5th and 95th percentile of the points with depth.
 
-    None where none has, or where their median depth is out of range.
+    Return None if none has depth, or if their median depth is out of range.
     """
     valid = z > 0
     z, points = z[valid], points[:, valid]
@@ -170,7 +173,7 @@ def _extent(z: np.ndarray, points: np.ndarray, max_range_m: float) -> (
 
 
 def region_of(seen: Iterable[Sighting]) -> str:
-    """Return the kind of room that most labelled pixels belong to; "" when none says."""
+    """Return the kind of room that most labelled pixels belong to; "" if no label names a room."""
     pixels: dict[str, int] = {}
     for s in seen:
         if s.label.room:
@@ -179,7 +182,7 @@ def region_of(seen: Iterable[Sighting]) -> str:
 
 
 def caption_of(seen: Iterable[Sighting], limit: int = PerceptionConfig.caption_items) -> str:
-    """Return "kitchen: red kettle on counter (on), stove; hallway: door (open)", the largest first; "" for nothing."""
+    """Return "kitchen: red kettle on counter (on), stove; hallway: door (open)", largest first; "" for nothing."""
     rooms: dict[str, list[str]] = {}
     for s in list(seen)[:limit]:
         rooms.setdefault(s.label.room, []).append(_phrase(s.label))
@@ -187,7 +190,7 @@ def caption_of(seen: Iterable[Sighting], limit: int = PerceptionConfig.caption_i
 
 
 def _phrase(label: Label) -> str:
-    """Return "red metal kettle on counter (on)", and what is written: 'yellow jar on counter "RICE"'."""
+    """Return "red metal kettle on counter (on)", with text read on it: 'yellow jar on counter "RICE"'."""
     a = label.attributes
     words = [a.get("colour", ""), a.get("material", ""), label.kind]
     relation = _RELATIONS.get(a.get("relation", ""), "")

@@ -1,4 +1,4 @@
-"""Between points of the map and pixels of a remembered view: its camera, and a coarse image of its depth."""
+"""Projection between map points and pixels of a stored view, by its camera and its coarse depth image."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.geometry import Transform, wrap
 from eqa_nodes.core.types.views import FloorPixel, Frame, Intrinsics, Keyframe, ViewGeometry
 
-_COLUMNS = 64  # cells beside each other
+_COLUMNS = 64  # columns of the coarse depth image
 _FARTHEST_MM = 65_000
-_AROUND = 2.5  # cells: how far from a pixel a depth still counts for it where its own cell has none
-_VIEWS = 512  # that stay decoded, 12 kB each
-_APART_M = 2.0  # views so far from each other show different things, whatever their direction
-_TURNED_RAD = math.radians(72)  # where the camera of a view is not known: of one that sees 90 degrees
-_OVERLAP = 0.8  # of the field of view by which two views differ enough
-_OPEN_M = 1.5  # a view of something nearer than that, most often a wall, is worth less
+_AROUND = 2.5  # cells: maximum distance of a depth that is used for a pixel without depth in its own cell
+_VIEWS = 512  # maximum number of decoded depth images in the cache, 12 kB each
+_APART_M = 2.0  # views farther apart than this show different things, whatever their direction
+_TURNED_RAD = math.radians(72)  # default for a view with unknown camera: that of a field of view of 90 degrees
+_OVERLAP = 0.8  # share of the field of view by which two views must differ
+_OPEN_M = 1.5  # a view with a smaller median depth, usually of a wall, is worth less
 
 
 def geometry_of(frame: Frame) -> ViewGeometry:
-    """Return the camera of a frame and its coarse depth: pixels at even distances, not averages of the edges too."""
+    """Return the camera of a frame and its coarse depth, sampled at regular pixels without averaging across edges."""
     k = frame.intrinsics
     columns = min(_COLUMNS, k.width)
     rows = min(k.height, max(1, round(k.height * columns / k.width)))
@@ -44,7 +44,7 @@ def geometry_of(frame: Frame) -> ViewGeometry:
 def pixel_of(view: Keyframe, x: float, y: float, z: float) -> tuple[float, float, float] | None:
     """Return the pixel (u, v) of a map point in the view's stored image, and its depth in metres.
 
-    Pixel centres are at +0.5. None behind the camera, outside the image, and for a view without geometry.
+    Pixel centres are at +0.5. Return None behind the camera, outside the image, and for a view without geometry.
     """
     if view.geometry is None:
         return None
@@ -59,10 +59,10 @@ def pixel_of(view: Keyframe, x: float, y: float, z: float) -> tuple[float, float
 
 def visible_pixel(view: Keyframe, x: float, y: float, z: float,
                   tolerance_m: float = 0.3) -> tuple[float, float, float] | None:
-    """Return what `pixel_of` returns; None too where the coarse depth says that something nearer hides the point.
+    """Return what `pixel_of` returns, or None also if the point is hidden according to the coarse depth.
 
-    Hidden is what lies more than `tolerance_m` behind all of the (up to four) depths next to it: between them a floor
-    that falls away from the camera is as far as the farthest. Without any return there, nothing is known to hide it.
+    A point is hidden if it lies more than `tolerance_m` behind all of the (up to four) adjacent depths; the farthest
+    one counts because a floor seen at a flat angle varies between them. Without a return there the point is visible.
     Raises BadFrame for a broken depth image.
     """
     found = pixel_of(view, x, y, z)
@@ -77,9 +77,9 @@ def visible_pixel(view: Keyframe, x: float, y: float, z: float,
 
 
 def point_at(view: Keyframe, u: float, v: float) -> tuple[float, float, float] | None:
-    """Return the map point at a pixel of the view's stored image, by the nearest depth around it; metres.
+    """Return the map point at a pixel of the view's stored image, by the nearest depth around the pixel; metres.
 
-    None outside the image, for a view without geometry, and where there is no return. Raises BadFrame for a broken
+    Return None outside the image, for a view without geometry, and without a return. Raises BadFrame for a broken
     depth image.
     """
     if view.geometry is None or not _inside(view.geometry.intrinsics, u, v):
@@ -95,7 +95,7 @@ def point_at(view: Keyframe, u: float, v: float) -> tuple[float, float, float] |
 
 
 def surface_of(view: Keyframe) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n, 3) points that a view shows, metres, map frame, and (n,) their depths; none without geometry.
+    """Return the points (n, 3) of a view, metres, map frame, and their depths (n,); none without geometry.
 
     Raises BadFrame for a broken depth image.
     """
@@ -124,7 +124,7 @@ def coarse_depth(view: Keyframe) -> np.ndarray:
 def coarse_rays(view: Keyframe) -> np.ndarray:
     """Return (rows, columns, 3) float32 rays of the cells of the coarse depth, optical axes, 1 along the optical axis.
 
-    Raises BadFrame as `coarse_depth`.
+    Raises BadFrame like `coarse_depth`.
     """
     rows, columns = coarse_depth(view).shape
     assert view.geometry is not None
@@ -135,7 +135,7 @@ def coarse_rays(view: Keyframe) -> np.ndarray:
 
 
 def surface_grid(view: Keyframe) -> np.ndarray:
-    """Return the points of `surface_of` as the coarse depth image has them, (rows, columns, 3); NaN = no return.
+    """Return the points of `surface_of` in the layout of the coarse depth image, (rows, columns, 3); NaN = no return.
 
     (0, 0, 3) without geometry. Raises BadFrame for a broken depth image.
     """
@@ -148,11 +148,11 @@ def surface_grid(view: Keyframe) -> np.ndarray:
 
 
 def floor_at(view: Keyframe, u: float, v: float, most_m: float) -> tuple[float, float] | None:
-    """Return where in the map what a pixel of the view's stored image shows stands, metres.
+    """Return the map position x, y, metres, of what a pixel of the view's stored image shows.
 
-    By the depth there; where there is no return, where the ray meets the floor at the height of the view's base, not
-    farther than `most_m`. None outside the image, for a view without geometry, and for a ray that does not go down.
-    Raises BadFrame for a broken depth image.
+    It is computed from the depth there or, without a return, as the intersection of the ray with the floor at the
+    height of the view's base, at most `most_m` away. Return None outside the image, for a view without geometry, and
+    for a ray that does not point down. Raises BadFrame for a broken depth image.
     """
     point = point_at(view, u, v)
     if point is not None or view.geometry is None or not _inside(view.geometry.intrinsics, u, v):
@@ -167,7 +167,7 @@ def floor_at(view: Keyframe, u: float, v: float, most_m: float) -> tuple[float, 
 
 
 def median_depth(view: Keyframe) -> float:
-    """Return how far away half of what a view shows is, metres; inf where nothing returned, or without geometry.
+    """Return the median of the coarse depth of a view, metres; inf without any return or without geometry.
 
     Raises BadFrame for a broken depth image.
     """
@@ -177,7 +177,7 @@ def median_depth(view: Keyframe) -> float:
 
 
 def _nearest(cells: np.ndarray, k: Intrinsics, u: float, v: float) -> float:
-    """Return the depth in metres of the nearest cell with a return, 0 when there is none around."""
+    """Return the depth in metres of the nearest cell with a return, 0 if there is none nearby."""
     rows, columns = cells.shape
     down, right = v * rows / k.height - 0.5, u * columns / k.width - 0.5  # in cells, from the middle of the first
     top, left = max(0, math.ceil(down - _AROUND)), max(0, math.ceil(right - _AROUND))
@@ -198,19 +198,19 @@ def _inside(k: Intrinsics, u: float, v: float) -> bool:
 
 
 def _depth(keyframe_id: int, geometry: ViewGeometry) -> np.ndarray:
-    """Return the coarse depth image, metres. Raises BadFrame for a broken one, or a camera that there cannot be."""
+    """Return the coarse depth image, metres. Raises BadFrame for a broken image or invalid intrinsics."""
     k = geometry.intrinsics
     if not (k.fx > 0 and k.fy > 0):
         raise BadFrame(f"the camera of keyframe {keyframe_id} is {k}: focal lengths must be positive")
     try:
         return _decoded(geometry.depth_png, k.width, k.height)
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # what Pillow raises at damage
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # Pillow's errors for damage
         raise BadFrame(f"the depth image of keyframe {keyframe_id} cannot be decoded: {error}") from error
 
 
 @lru_cache(_VIEWS)
 def _decoded(depth_png: bytes, width: int, height: int) -> np.ndarray:
-    """Return (rows, columns) float32 metres, 0 = no return, read-only. Raises what Pillow raises, ValueError."""
+    """Return (rows, columns) float32 metres, 0 = no return, read-only. Raises ValueError and Pillow's errors."""
     with Image.open(io.BytesIO(depth_png), formats=("PNG",)) as image:
         if not image.mode.startswith("I") or image.width > width or image.height > height:
             raise ValueError(f"it is {image.width}x{image.height} of mode {image.mode}, not 16-bit grey within the "
@@ -228,7 +228,7 @@ def _map_from_camera(map_from_base: Transform, base_from_camera: Transform) -> t
 
 
 def novelty(view: Keyframe, chosen: Sequence[Keyframe]) -> float:
-    """Return how much a view shows that none of the chosen ones does, 0..1."""
+    """Return the share of a view's content that none of the chosen views shows, estimated from the poses, 0..1."""
     pose, turned = view.pose, _field(view)
     shows = min(1.0, median_depth(view) / _OPEN_M)
     differs = (max(pose.distance(other.pose) / _APART_M, abs(wrap(pose.yaw - other.pose.yaw)) / turned)
@@ -237,7 +237,7 @@ def novelty(view: Keyframe, chosen: Sequence[Keyframe]) -> float:
 
 
 def _field(view: Keyframe) -> float:
-    """Return by how much a camera has to turn to show something else, radians."""
+    """Return the angle by which a camera must turn to show something else, radians."""
     if view.geometry is None:
         return _TURNED_RAD
     camera = view.geometry.intrinsics
@@ -246,7 +246,7 @@ def _field(view: Keyframe) -> float:
 
 @dataclass(frozen=True)
 class PlacesConfig:
-    """The published values, but for samples."""
+    """Settings of `places_of`: the published values, except for samples."""
 
     count: Count = setting(3, "Maximum number of spots per view.")
     nearest_m: NotNegative = setting(2.0, "Minimum horizontal distance of a spot in metres.")
@@ -257,9 +257,9 @@ class PlacesConfig:
 
 
 def places_of(frame: Frame, config: PlacesConfig | None = None) -> tuple[FloorPixel, ...]:
-    """Return floor in view, spread by farthest-point sampling from the farthest on; positions rounded to millimetres.
+    """Return visible floor points by farthest-point sampling, the farthest first; positions rounded to millimetres.
 
-    Fewer than `count` where the view shows less floor so far off, none in front of a wall.
+    There are fewer than `count` if the view shows less floor in that range, and none in front of a wall.
     """
     c = config or PlacesConfig()
     rows, columns, x, y = _floor(frame, c)

@@ -1,8 +1,8 @@
-"""Tracks detections: instances keep their number over frames, in the form of a simulator's labels.
+"""Tracks detections over frames: instances keep their number, in the form of a simulator's labels.
 
-An instance is joined by what overlaps its 3D box and resembles it, the best pairs first: by the cosine of embeddings
-of their crops, or by their names (the sparse voxel map of OpenEQA, supplement F). What comes out is a label image and
-its table, so that memory, captions and answerers take it as they take labels, and nothing of it is privileged.
+A detection is matched to an instance whose 3D box it overlaps and that it resembles, the best pairs first: by the
+cosine of the embeddings of their crops, or by their names (the sparse voxel map of OpenEQA, supplement F). The output
+is a label image with its table, so that memory, captions and answerers use it like labels, but it is not privileged.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
 from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.views import TEXT, Frame, Label, Point, Sighting, box_of, check_frame, least, most, overlap
 
-_IDS = 2 ** 16  # of a label image, 0 = nothing
+_IDS = 2 ** 16  # number of ids in a label image, 0 = nothing
 
 
 @dataclass(frozen=True)
 class TrackingConfig:
-    """When a detection is a known instance."""
+    """Conditions for a detection to match a known instance."""
 
     overlap: Part = setting(0.25,
         "Share of the smaller box (0 to 1) that two detections of one object must have in common.")
@@ -41,7 +41,8 @@ class TrackingConfig:
 
 @dataclass
 class TrackedInstance:
-    """One instance. votes: sum of scores by name; low, high: corners of its box, map frame, metres; vector: the sum."""
+    """One instance. votes: sum of scores by name; low, high: corners of its box, map frame, metres; vector: sum of
+    embeddings."""
 
     id: int
     votes: dict[str, float]
@@ -51,12 +52,12 @@ class TrackedInstance:
 
     @property
     def kind(self) -> str:
-        """Return the name with the most votes, of equals the first of the alphabet."""
+        """Return the name with the most votes, of equals the alphabetically first."""
         return min(self.votes, key=lambda name: (-self.votes[name], name))
 
 
 class Tracker:
-    """The instances of one episode."""
+    """Tracks the instances of one episode."""
 
     def __init__(self, config: TrackingConfig | None = None) -> None:
         self.config = config or TrackingConfig()
@@ -64,12 +65,12 @@ class Tracker:
         self._next = 1
 
     def reset(self, first: int = 0) -> None:
-        """Forget all instances. first: number of the next one, 0 = numbers go on."""
+        """Forget all instances. first: number of the next one, 0 = continue numbering."""
         self.tracks.clear()
         self._next = first or self._next
 
     def update(self, found: Sequence[tuple[Detection, Sighting]]) -> list[TrackedInstance]:
-        """Return the instance of each detection of one frame, new ones included; two detections are two instances."""
+        """Return the instance of each detection of one frame, new ones included; no two detections share one."""
         pairs = self._pairs(found)
         return [self._merged(pairs[i], d, s) if i in pairs else self._begun(d, s) for i, (d, s) in enumerate(found)]
 
@@ -93,7 +94,7 @@ class Tracker:
         return pairs
 
     def _alike(self, track: TrackedInstance, d: Detection) -> float | None:
-        """Return how much a detection resembles a track, None where it is another object."""
+        """Return the similarity of a detection and a track, None if it is another object."""
         same = canonical(track.kind) == canonical(d.name)
         if d.vector is None or track.vector is None:
             return 1.0 if same else None
@@ -121,7 +122,8 @@ class Tracker:
 
 
 class Perceived(NamedTuple):
-    """A frame with detections in the place of a simulator's labels. found: what was seen, the surest first."""
+    """A frame with detections instead of a simulator's labels. table: label by id; found: sightings, highest score
+    first."""
 
     frame: Frame
     table: dict[int, Label]
@@ -130,16 +132,16 @@ class Perceived(NamedTuple):
 
 @dataclass(frozen=True)
 class PerceiverConfig:
-    """From images to instances."""
+    """Settings of detection and tracking."""
 
     detection: DetectionConfig = DetectionConfig()
     tracking: TrackingConfig = constant(TrackingConfig())
 
 
 class Perceiver:
-    """The perception step: detector, cutting out, tracking. The same in the graph and without it.
+    """The perception step: detection, separation from the background, tracking. Used in process and by the node.
 
-    broken: detections so far that could not be used.
+    broken: number of unusable detections so far.
     """
 
     def __init__(self, detector: Detector, config: PerceiverConfig | None = None) -> None:
@@ -148,18 +150,18 @@ class Perceiver:
         self.broken = 0
 
     def configure(self, config: PerceiverConfig) -> None:
-        """Go on with other settings; the vocabulary is the detector's, and stays."""
+        """Continue with other settings; the vocabulary belongs to the detector and is not changed."""
         self._config, self._tracker.config = config, config.tracking
 
     def reset(self, first: int = 1) -> None:
-        """Begin an episode; as Tracker.reset."""
+        """Begin an episode; see Tracker.reset."""
         self._tracker.reset(first)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> Perceived:
-        """Return the frame with what is detected in it as its labels. Raises ModelError.
+        """Return the frame with its detections as labels. Raises ModelError.
 
-        labels: what the ids in frame.labels are, for a detector that is privileged; others do not see them. In a frame
-        that cannot be used nothing is detected: who takes it in refuses it.
+        labels: labels by id in frame.labels, for a privileged detector; others do not see them. Nothing is detected in
+        an unusable frame, which map and memory refuse.
         """
         try:
             check_frame(frame)

@@ -1,1 +1,1 @@
-"""Where one map lies in another: registration of what was seen in the one with what was seen in the other."""
+"""Registration of one map in another, from the views of both."""

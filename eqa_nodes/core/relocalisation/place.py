@@ -1,4 +1,4 @@
-"""What is known of a map: surfaces from the coarse depth of remembered views, and the views that saw them."""
+"""Surfaces of a map, from the coarse depth of stored views, and the views that saw them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
 
 VOXEL_M = 0.08
-RANGE_M = 6.0  # farther away a cell of the coarse depth is wider than what it is compared with
-LOW_M, HIGH_M = 0.15, 2.3  # above the floor: floors and ceilings are alike everywhere
-STOREY_M = 1.0  # views whose floors lie farther apart in height are of different storeys
-_GRAZING = 0.2  # least cosine between a surface's normal and the ray that saw it
-_EDGE = 0.15  # of the distance: neighbours that differ by more lie on different surfaces
+RANGE_M = 6.0  # maximum depth: farther away a cell of the coarse depth is wider than the surfaces it is compared with
+LOW_M, HIGH_M = 0.15, 2.3  # heights above the floor that are used: floors and ceilings look the same everywhere
+STOREY_M = 1.0  # views whose floors differ more in height belong to different storeys
+_GRAZING = 0.2  # minimum cosine between a surface's normal and the ray that saw it
+_EDGE = 0.15  # share of the distance: neighbours that differ by more lie on different surfaces
 
 
 class Views(NamedTuple):
-    """Depth images in the map, as arrays that compiled code takes.
+    """Depth images in the map, as arrays for compiled code.
 
     rotation: (n, 3, 3) and position: (n, 3) of map_from_camera, optical axes; lens: (n, 4) fx, fy, cx, cy in cells of
-    the depth image, whose middles are at +0.5; depth_m: (n, rows, columns) float32, 0 = no return, also where an image
-    is smaller than the largest; shape: (n, 2) int64, rows and columns of each image.
+    the depth image, with cell centres at +0.5; depth_m: (n, rows, columns) float32, 0 = no return, smaller images
+    padded with 0; shape: (n, 2) int64, rows and columns of each image.
     """
 
     rotation: np.ndarray
@@ -36,10 +36,10 @@ class Views(NamedTuple):
 
 
 class KnownStorey(NamedTuple):
-    """What is known of one storey of a map. Heights are above its floor.
+    """Surfaces and views of one storey of a map. Heights are above its floor.
 
-    points, normals: (n, 3) float32, metres, map frame; one of each voxel that a view shows between LOW_M and HIGH_M;
-    normals face the camera. floor_m: height of the floor in the map. views: with positions above the floor, too.
+    points, normals: (n, 3) float32, metres, map frame; one per voxel seen between LOW_M and HIGH_M; normals face the
+    camera. floor_m: height of the floor in the map. views: the depth images, with positions above the floor.
     """
 
     points: np.ndarray
@@ -49,9 +49,9 @@ class KnownStorey(NamedTuple):
 
 
 def places_of(keyframes: Sequence[Keyframe]) -> list[KnownStorey]:
-    """Return the storeys of a map, the one with the most views first.
+    """Return the storeys of a map, sorted by decreasing number of views.
 
-    Views without geometry are left out. Raises BadFrame where none has one, and for a broken depth image; BadPose for a
+    Views without geometry are ignored. Raises BadFrame if all are, and for a broken depth image; BadPose for a
     pose that is not finite.
     """
     usable = [k for k in keyframes if k.geometry is not None]
@@ -62,7 +62,7 @@ def places_of(keyframes: Sequence[Keyframe]) -> list[KnownStorey]:
 
 
 def _storeys(keyframes: Sequence[Keyframe]) -> list[list[Keyframe]]:
-    """Return the keyframes of each storey: heights with less than STOREY_M from one to the next belong together."""
+    """Return the keyframes of each storey: sorted heights with steps below STOREY_M belong together."""
     ordered = sorted(keyframes, key=lambda k: (k.map_from_base.xyz[2], k.id))
     found: list[list[Keyframe]] = []
     for k in ordered:
@@ -111,9 +111,11 @@ def _stack(images: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def surface(depth_m: np.ndarray, rays: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n, 3) points of a depth image (rows, columns) and the normals there, camera frame; rays: of its cells.
+    """Return the points (n, 3) of a depth image (rows, columns) and their normals, camera frame; rays: rays of its
+    cells.
 
-    A normal is that of the differences to the next cells on both sides; none at edges and for grazing rays.
+    A normal follows from the differences between the neighbouring cells; points at edges and of grazing rays are left
+    out.
     """
     points = rays * depth_m[..., None]
     inner = depth_m[1:-1, 1:-1]
@@ -130,7 +132,7 @@ def surface(depth_m: np.ndarray, rays: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _thinned(points: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean point and normal of each voxel and side (the two sides of a thin wall are two)."""
+    """Return the mean point and normal of each voxel and side (a thin wall has two sides)."""
     kept = (points[:, 2] > LOW_M) & (points[:, 2] < HIGH_M)
     points, normals = points[kept], normals[kept]
     if not len(points):
@@ -146,13 +148,13 @@ def _thinned(points: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def at(pose: Pose2, xyz: np.ndarray) -> np.ndarray:
-    """Return points (n, 3) moved by a pose on the floor."""
+    """Return points (n, 3) transformed by a pose on the floor."""
     turned = turn(pose.yaw, xyz)
     turned[:, :2] += np.array((pose.x, pose.y), turned.dtype)
     return turned
 
 
 def turn(yaw: float, xyz: np.ndarray) -> np.ndarray:
-    """Return vectors (n, 3) turned about +z."""
+    """Return vectors (n, 3) rotated about +z."""
     c, s = np.cos(yaw).astype(xyz.dtype), np.sin(yaw).astype(xyz.dtype)
     return np.stack((c * xyz[:, 0] - s * xyz[:, 1], s * xyz[:, 0] + c * xyz[:, 1], xyz[:, 2]), axis=1)

@@ -1,7 +1,7 @@
-"""Registration of two places: the pose of one map in another, or why there is none that is certain.
+"""Registration of two maps: the pose of one map in another, or why no pose is certain.
 
-Maps are upright and the floor's height is known, so that x, y and yaw are searched for: a correlation over all of them
-gives candidates, ICP settles each, and the views of either map judge the surfaces of the other.
+Maps are upright and the floor's height is known, so that only x, y and yaw are searched: a correlation over all of them
+gives candidates, ICP refines each, and the views of each map check the surfaces of the other.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from eqa_nodes.core.relocalisation.search import candidates
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.geometry import inverse as inverse_transform
 
-REACHES_M = (0.5, 0.5, 0.4, 0.3, 0.2, 0.2, 0.15, 0.15)  # how far a partner may be, one of each iteration
-_UPRIGHT = 0.5  # most |z| of a normal: tables and floors say nothing about x, y and yaw
-TOLERANCE_M = 0.1  # a view confirms a surface that is as near to what it sees as this
-THROUGH_M = 0.25  # a view that sees so much farther sees through the surface
+REACHES_M = (0.5, 0.5, 0.4, 0.3, 0.2, 0.2, 0.15, 0.15)  # maximum distance of a match in each iteration
+_UPRIGHT = 0.5  # maximum |z| of a normal: tables and floors do not constrain x, y and yaw
+TOLERANCE_M = 0.1  # a view confirms a surface within this distance of its depth
+THROUGH_M = 0.25  # a view whose depth is farther by more than this sees through the surface
 CONFIRMED, THROUGH = 1, 2
-_FARTHEST_M = 7.0  # a view says nothing about what is farther away
-_CANDIDATES = 16  # poses that are settled and judged
-_FEW, _SOME = 600, 3000  # points that settle and judge a candidate
+_FARTHEST_M = 7.0  # maximum distance at which a view is used
+_CANDIDATES = 16  # number of poses that are refined and scored
+_FEW, _SOME = 600, 3000  # numbers of points to refine and to score a candidate
 _LAST_REACHES_M = (0.2, 0.15, 0.1, 0.1)
-_OTHER_M, _OTHER_RAD = 0.5, math.radians(10.0)  # a pose that differs by more is another one
-_THROUGH_COST = 2.0  # confirmed points that one that is seen through takes back
-_HIGH_M = 1.3  # above it are walls, doorways and tall furniture, which nobody moves in a week
-_LIES_M = 0.05  # from a known surface, along its normal
-_FACING = 0.8  # least cosine between the normals of two surfaces that are one
+_OTHER_M, _OTHER_RAD = 0.5, math.radians(10.0)  # poses that differ by more are different
+_THROUGH_COST = 2.0  # number of confirmed points that a point seen through cancels
+_HIGH_M = 1.3  # above it are walls, doorways and tall furniture, which are rarely moved
+_LIES_M = 0.05  # maximum distance from a known surface, along its normal
+_FACING = 0.8  # minimum cosine between the normals of matching surfaces
 
 
 class Walls:
-    """The upright surfaces of a map, ready to be searched. points, normals: (n, 3)."""
+    """The upright surfaces of a map with a search tree. points, normals: (n, 3)."""
 
     def __init__(self, points: np.ndarray, normals: np.ndarray) -> None:
-        from scipy.spatial import cKDTree  # a third of the start of a node, most of which never search
+        from scipy.spatial import cKDTree  # takes a third of a node's start, and most nodes never search
 
         kept = np.abs(normals[:, 2]) < _UPRIGHT
         self.points, self.normals = points[kept].astype(np.float64), normals[kept].astype(np.float64)
@@ -48,7 +48,7 @@ class Walls:
 
 def refined(points: np.ndarray, normals: np.ndarray, known: Walls, start: Pose2,
             reaches_m: tuple[float, ...] = REACHES_M) -> Pose2:
-    """Return the pose near `start` at which upright surfaces (n, 3) lie best on the known ones."""
+    """Return the pose near `start` that fits upright surfaces (n, 3) best to the known ones, by point-to-plane ICP."""
     pose = start
     for reach_m in reaches_m:
         here, facing = at(pose, points), turn(pose.yaw, normals)
@@ -60,7 +60,7 @@ def refined(points: np.ndarray, normals: np.ndarray, known: Walls, start: Pose2,
         plane, here, facing = known.normals[partner], here[met], facing[met]
         weight = ((plane * facing).sum(axis=1) > _FACING).astype(float)
         gap = ((known.points[partner] - here) * plane).sum(axis=1)
-        weight /= 1.0 + (gap / 0.05) ** 2  # Cauchy: what was moved must not pull
+        weight /= 1.0 + (gap / 0.05) ** 2  # Cauchy weight, so that moved objects have little influence
         step = _solved(here[:, :2], plane[:, :2], gap, weight)
         if step is None:
             return pose
@@ -69,12 +69,12 @@ def refined(points: np.ndarray, normals: np.ndarray, known: Walls, start: Pose2,
 
 
 def _solved(here: np.ndarray, plane: np.ndarray, gap: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
-    """Return dx, dy, dyaw about the mean of the points that closes the gaps along the planes best."""
+    """Return dx, dy and dyaw about the mean of the points that minimise the gaps along the normals."""
     arm = here - here.mean(axis=0)
     rows = np.column_stack((plane, plane[:, 1] * arm[:, 0] - plane[:, 0] * arm[:, 1]))
     matrix = (rows * weight[:, None]).T @ rows
     if np.linalg.cond(matrix) > 1e6:
-        return None  # walls of one direction only: free to slide
+        return None  # walls of one direction only: the position along them is undetermined
     step: np.ndarray = np.linalg.solve(matrix, (rows * (weight * gap)[:, None]).sum(axis=0))
     return step
 
@@ -88,20 +88,21 @@ def _stepped(pose: Pose2, step: np.ndarray, centre: np.ndarray) -> Pose2:
 
 
 class SurfaceFit(NamedTuple):
-    """How many surface points (of `place.VOXEL_M`) views of the other map confirm, and see through."""
+    """Numbers of surface points (of `place.VOXEL_M`) that views of the other map confirm and see through."""
 
     confirmed: int
     through: int
 
 
 def fit(points: np.ndarray, normals: np.ndarray, known: KnownStorey, known_from_seen: Pose2) -> SurfaceFit:
-    """Return how surface points and normals (n, 3) float32 of one map fit what the views of another saw."""
+    """Return how surface points and normals (n, 3) float32 of one map fit the views of another."""
     states = counts(points, normals, known, known_from_seen)
     return SurfaceFit(int((states == CONFIRMED).sum()), int((states == THROUGH).sum()))
 
 
 def counts(points: np.ndarray, normals: np.ndarray, known: KnownStorey, known_from_seen: Pose2) -> np.ndarray:
-    """Return (n,) for surface points and normals (n, 3) of one map: CONFIRMED, THROUGH or 0 = not seen by the other."""
+    """Return the state (n,) of surface points and normals (n, 3) of one map in the other: CONFIRMED, THROUGH, 0 =
+    unseen."""
     states: np.ndarray = look(at(known_from_seen, points), turn(known_from_seen.yaw, normals), *known.views)
     return states
 
@@ -109,9 +110,9 @@ def counts(points: np.ndarray, normals: np.ndarray, known: KnownStorey, known_fr
 @njit(nogil=True)
 def look(points: np.ndarray, normals: np.ndarray, rotation: np.ndarray, position: np.ndarray, lens: np.ndarray,
          depth_m: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    """Return (n,) int64 of points: 1 = some view confirms it, 2 = none does and one sees through it, 0 = unknown.
+    """Return the state (n,) int64 of points: 1 = a view confirms it, 2 = none does and one sees through it, 0 = unseen.
 
-    Only views that look at the point's front count. Arguments as in Views.
+    Only views of the point's front count. Arguments as in Views.
     """
     states = np.zeros(len(points), np.int64)
     for i in range(len(points)):
@@ -135,7 +136,7 @@ def look(points: np.ndarray, normals: np.ndarray, rotation: np.ndarray, position
                 for u in range(column - 1, column + 2):
                     d = depth_m[j, v, u]
                     if d == 0.0:
-                        nearest = -1.0  # an edge of what returns: nothing is known for sure
+                        nearest = -1.0  # at the edge of the returns: not certain
                     else:
                         nearest, farthest = min(nearest, d), max(farthest, d)
             if nearest - TOLERANCE_M <= ahead <= farthest + TOLERANCE_M and farthest > 0.0 and (
@@ -149,22 +150,22 @@ def look(points: np.ndarray, normals: np.ndarray, rotation: np.ndarray, position
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What a registration has to reach. The figures that decided are in docs/decisions.md."""
+    """Thresholds for accepting a registration. The measurements behind them are in docs/decisions.md."""
 
-    min_points: int = 1500  # confirmed, one of each 8 cm voxel: 10 square metres of surfaces
+    min_points: int = 1500  # confirmed points, one per 8 cm voxel: 10 square metres of surfaces
     min_views: int = 4
-    min_overlap: float = 0.4  # share of what is seen now that is known
-    min_agreement: float = 0.85  # of what both saw: the share that neither sees through
-    min_structure: float = 0.90  # the same above 1.3 m, where nothing is moved
-    min_lying: float = 0.70  # upright surfaces that both saw: the share that lies on known ones
-    max_second: float = 0.75  # score of the best other pose, as a share of the best
+    min_overlap: float = 0.4  # confirmed share of the points seen now
+    min_agreement: float = 0.85  # confirmed share of the points that both maps saw
+    min_structure: float = 0.90  # the same above 1.3 m, where objects are rarely moved
+    min_lying: float = 0.70  # share of the upright surfaces seen in both maps that lie on known ones
+    max_second: float = 0.75  # score of the second-best pose as a share of the best one
 
 
 class Registration(NamedTuple):
-    """How two maps fit at the best pose.
+    """The best pose of one map in another, and how well they fit.
 
-    pose: of the one in the other, metres and radians; z_m: height of its origin there; refused: why it is not certain,
-    "" = it is accepted; the others as in Acceptance.
+    pose: known_from_seen, metres and radians; z_m: height of the seen map's origin in the known one; refused: why the
+    pose is not certain, "" = accepted; other fields as in Acceptance.
     """
 
     pose: Pose2
@@ -189,16 +190,16 @@ class _Hypothesis(NamedTuple):
 
 def register(seen: Sequence[KnownStorey], known: Sequence[KnownStorey],
              rules: Acceptance | None = None) -> Registration:
-    """Return the pose of the storey seen most of one map in the storey of the other that it fits best.
+    """Register the storey with the most views of one map in the storey of the other that it fits best.
 
-    seen, known: storeys, as `places_of` returns them, those with the most views first.
+    seen, known: storeys as returned by `places_of`, those with the most views first.
     """
     found = [register_storey(seen[0], storey, rules) for storey in known]
     return max(found, key=lambda r: (not r.refused, r.points * r.agreement))
 
 
 def register_storey(seen: KnownStorey, known: KnownStorey, rules: Acceptance | None = None) -> Registration:
-    """Return the pose of one storey in another."""
+    """Register one storey in another."""
     rules = rules or Acceptance()
     too_little = _too_little(seen, known, rules)
     z_m = known.floor_m - seen.floor_m
@@ -224,7 +225,7 @@ def _too_little(seen: KnownStorey, known: KnownStorey, rules: Acceptance) -> str
 
 
 def _hypotheses(seen: KnownStorey, known: KnownStorey, walls: Walls) -> list[_Hypothesis]:
-    """Return settled poses with their scores, the best first."""
+    """Return refined poses with their scores, best first."""
     upright = Walls(seen.points, seen.normals)
     few = slice(None, None, max(1, len(upright.points) // _FEW))
     found = []
@@ -235,7 +236,7 @@ def _hypotheses(seen: KnownStorey, known: KnownStorey, walls: Walls) -> list[_Hy
 
 
 def _score(seen: KnownStorey, known: KnownStorey, pose: Pose2) -> float:
-    """Return how many points are confirmed, less those that are seen through, of both maps."""
+    """Return the number of confirmed points minus the weighted number of points seen through, over both maps."""
     score = 0.0
     for one, other, there in ((seen, known, pose), (known, seen, inverse_of(pose))):
         step = max(1, len(one.points) // (_SOME * (1 if one is seen else 4)))
@@ -245,7 +246,7 @@ def _score(seen: KnownStorey, known: KnownStorey, pose: Pose2) -> float:
 
 
 def _judged(seen: KnownStorey, known: KnownStorey, walls: Walls, pose: Pose2) -> Registration:
-    """Settle the best pose with all points, and measure how it fits."""
+    """Refine the best pose with more points, and measure how well it fits."""
     upright = Walls(seen.points, seen.normals)
     few = slice(None, None, max(1, len(upright.points) // _SOME))
     pose = refined(upright.points[few], upright.normals[few], walls, pose, _LAST_REACHES_M)
@@ -257,12 +258,12 @@ def _judged(seen: KnownStorey, known: KnownStorey, walls: Walls, pose: Pose2) ->
 
 
 def _agreement(states: np.ndarray) -> float:
-    """Return the share of the points that were seen which are confirmed; 0 where none was."""
+    """Return the confirmed share of the seen points; 0 if none was seen."""
     return float((states == CONFIRMED).sum() / max(1, (states == CONFIRMED).sum() + (states == THROUGH).sum()))
 
 
 def _lying(seen: KnownStorey, states: np.ndarray, walls: Walls, pose: Pose2) -> float:
-    """Return the share of the upright points that both maps saw which lie on a known surface that faces their way."""
+    """Return the share of the upright points seen in both maps that lie on a known surface with a similar normal."""
     kept = (np.abs(seen.normals[:, 2]) < 0.5) & ((states == CONFIRMED) | (states == THROUGH))
     if not kept.any():
         return 0.0
@@ -276,7 +277,7 @@ def _lying(seen: KnownStorey, states: np.ndarray, walls: Walls, pose: Pose2) -> 
 
 
 def _refusal(r: Registration, rules: Acceptance) -> str:
-    """Return the first reason for which a registration is not certain, "" for one that is."""
+    """Return the first reason why a registration is not certain, "" if it is."""
     if r.points < rules.min_points:
         return f"too little of what is seen now is known: {r.points} points, at least {rules.min_points} are needed"
     if r.second > rules.max_second:
@@ -296,5 +297,5 @@ def _is_other(pose: Pose2, than: Pose2) -> bool:
 
 
 def inverse_of(pose: Pose2) -> Pose2:
-    """Return b_from_a of a_from_b."""
+    """Return the inverse of a pose: b_from_a for a_from_b."""
     return pose2_of(inverse_transform(pose.transform()))

@@ -1,4 +1,4 @@
-"""All poses of one map in another at once: correlation of walls and free floor, for each heading by FFT."""
+"""Exhaustive search for the pose of one map in another: correlation of upright surfaces by FFT, for each heading."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from eqa_nodes.core.relocalisation.place import KnownStorey, turn
 from eqa_nodes.core.types.geometry import Pose2
 
 CELL_M = 0.2
-MOST_CELLS = 512  # a side of the correlation; larger maps get larger cells
+MOST_CELLS = 512  # maximum side of the correlation; larger maps get larger cells
 HEADINGS = 120
-BANDS_M = (0.15, 1.0, 2.3)  # heights: furniture and walls, mostly walls
-_UPRIGHT = 0.5  # most |z| of a normal
-_POINTS = 4000  # of the map that is turned
-_BLUR = 0.7  # cells: deviation of the Gauss that lets walls meet that lie in neighbouring cells
+BANDS_M = (0.15, 1.0, 2.3)  # limits of the height bands: furniture and walls, mostly walls
+_UPRIGHT = 0.5  # maximum |z| of a normal
+_POINTS = 4000  # maximum number of points of the map that is rotated
+_BLUR = 0.7  # cells: sigma of the Gaussian blur, so that walls in neighbouring cells match
 _YAWS = np.arange(HEADINGS) * (2 * math.pi / HEADINGS)
 
 
@@ -30,9 +30,9 @@ class PoseCandidate(NamedTuple):
 
 
 class _Lattice(NamedTuple):
-    """What the indices of a correlation mean: shifts of `middle` of the one map from `low` of the other, in cells.
+    """Meaning of the indices of a correlation: shifts of `middle` of one map relative to `low` of the other, in cells.
 
-    They are cyclic: from `negative` on they are those below 0.
+    They are cyclic: indices above `negative` stand for negative shifts.
     """
 
     cell_m: float
@@ -43,7 +43,7 @@ class _Lattice(NamedTuple):
 
 
 def candidates(seen: KnownStorey, known: KnownStorey, most: int) -> list[PoseCandidate]:
-    """Return the poses at which walls lie on walls that face the same way, the best first, no two beside each other."""
+    """Return the poses at which walls match walls with the same orientation, best first and not adjacent."""
     lattice = _lattice(seen.points, known.points)
     side, middle = lattice.side, np.array((*lattice.middle, 0.0), np.float32)
     there = [np.conj(fft.rfft2(ndimage.gaussian_filter(layer, _BLUR, mode="wrap")))
@@ -75,7 +75,7 @@ def _upright(place: KnownStorey) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _layers(points: np.ndarray, normals: np.ndarray, low: np.ndarray, lattice: _Lattice) -> list[np.ndarray]:
-    """Return images (side, side) of the x and y components of normals, two of each band of heights; cyclic."""
+    """Return images (side, side) of the x and y components of normals for each height band; cyclic."""
     side = lattice.side
     cell = np.floor((points[:, :2] - low) / lattice.cell_m).astype(np.int64) % side
     index = cell[:, 1] * side + cell[:, 0]
@@ -97,7 +97,7 @@ def _peaks(scores: np.ndarray, cell_m: float, most: int) -> list[tuple[int, int,
 
 
 def _candidate(score: float, index: tuple[int, int, int], lattice: _Lattice) -> PoseCandidate:
-    """Return the pose that an index of the correlation stands for: heading, row and column of the shift."""
+    """Return the pose for an index of the correlation: heading, row and column of the shift."""
     heading, row, column = index
     x, y = (lattice.low + [(v - lattice.side if v > lattice.negative else v) * lattice.cell_m for v in (column, row)]
             ).tolist()
