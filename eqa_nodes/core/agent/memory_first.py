@@ -57,7 +57,7 @@ class MemoryFirst:
         return answer if items and self._answers.enough(answer := self._answers.ask(items)) else None
 
     def stale(self, evidence: Sequence[Evidence]) -> bool:
-        """Return whether evidence is too old to rely on, or stamped as far in the future, so that its age is unknown."""
+        """Return whether evidence is too old to rely on, or has an unknown age (a stamp as far in the future)."""
         now_ns, _ = self._ports.odometry.last()
         return bool(evidence) and abs(now_ns - max(e.stamp_ns for e in evidence)) > self._config.stale_s * 1e9
 

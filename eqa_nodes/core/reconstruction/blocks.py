@@ -1,7 +1,7 @@
-"""Blocks of voxels of a truncated signed distance field, found by their place: Open3D's sparse VoxelBlockGrid.
+"""Blocks of voxels of a truncated signed distance field, addressed by place: Open3D's sparse VoxelBlockGrid.
 
-A place is a row (3,) int32: the block's lowest corner in the map frame over its edge, BLOCK * voxel_m. A key is the
-same as one int64.
+A place is a row (3,) int32: the block's lowest corner in the map frame divided by its edge, BLOCK * voxel_m. A key is
+a place encoded as one int64.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AHEAD = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], n
 
 
 class RgbdShot(NamedTuple):
-    """One pair of images as Open3D takes it: depth and colour, and what follows them in its calls."""
+    """A depth and a colour image in Open3D's form, and the further arguments of its calls."""
 
     depth: Any
     colour: Any
@@ -30,7 +30,7 @@ class RgbdShot(NamedTuple):
 
 
 def keys_of(places: np.ndarray) -> np.ndarray:
-    """Return keys (n,) int64 of places (n, 3), in the order of x, y, z."""
+    """Return keys (n,) int64 of places (n, 3), which sort like (x, y, z)."""
     x, y, z = (places.astype(np.int64) + LARGEST).T
     keys: np.ndarray = (x << 2 * _BITS) | (y << _BITS) | z
     return keys
@@ -43,21 +43,21 @@ def places_of(keys: np.ndarray) -> np.ndarray:
 
 
 def spread(keys: np.ndarray, way: int) -> np.ndarray:
-    """Return these keys and those of the next blocks along x, y and z, each once. way: 1 = ahead, -1 = back."""
+    """Return these keys and those of the adjacent blocks along x, y and z, unique. way: 1 or -1 along the axes."""
     places = places_of(keys)[:, None] + way * _AHEAD
     return np.unique(keys_of(places.reshape(-1, 3)))
 
 
 def around(keys: np.ndarray) -> np.ndarray:
-    """Return these keys and what the surfaces in their blocks depend on; rounding may take a point one block back."""
+    """Return these keys and those of all blocks that their surfaces depend on; rounding may move a point one block."""
     return np.union1d(spread(keys, 1), spread(keys, -1))
 
 
 class Blocks:
-    """Blocks in memory. It takes more room as it is needed, in steps that double."""
+    """Blocks in memory. The capacity is doubled when it is used up."""
 
     def __init__(self, voxel_m: float, room: int) -> None:
-        """Make room for some blocks. Raises MissingExtra without Open3D, ConfigError where it cannot be loaded."""
+        """room: initial capacity in blocks. Raises MissingExtra without Open3D, ConfigError if it cannot be loaded."""
         self._o3d, self.voxel_m = open3d(), voxel_m
         core = self._o3d.core
         self._grid = self._o3d.t.geometry.VoxelBlockGrid(
@@ -74,41 +74,41 @@ class Blocks:
 
     def shot(self, depth_m: np.ndarray, colour: np.ndarray, matrix: np.ndarray, camera_from_map: np.ndarray,
              range_m: float, truncation: float) -> RgbdShot:
-        """Return images for `near` and `integrate`. colour: float32, 0 to 1; truncation: in voxels."""
+        """Return images for `near` and `integrate`. colour: float32, 0 to 1; truncation: distance in voxels."""
         core, image = self._o3d.core, self._o3d.t.geometry.Image
         return RgbdShot(image(core.Tensor.from_numpy(depth_m)), image(core.Tensor.from_numpy(colour)),
                     (core.Tensor(matrix), core.Tensor(camera_from_map), 1.0, range_m, truncation))
 
     def near(self, shot: RgbdShot) -> np.ndarray:
-        """Return the keys of the blocks near the surfaces that a shot shows, sorted."""
+        """Return the keys of the blocks near the surfaces in a shot, sorted."""
         return np.sort(keys_of(self._grid.compute_unique_block_coordinates(shot.depth, *shot.camera).numpy()))
 
     def holds(self, keys: np.ndarray) -> np.ndarray:
-        """Return for each key whether its block is here, (n,) bool."""
+        """Return for each key whether its block is stored, (n,) bool."""
         return np.asarray(self._grid.hashmap().find(self._tensor(keys))[1].numpy())
 
     def rows(self, keys: np.ndarray) -> np.ndarray:
-        """Return the rows (n,) of blocks that are here in the arrays of `values`, until room is made."""
+        """Return the rows (n,) of stored blocks in the arrays of `values`; valid until the capacity changes."""
         rows: np.ndarray = self._grid.hashmap().find(self._tensor(keys))[0].numpy()
         return rows
 
     def values(self) -> list[np.ndarray]:
-        """Return the arrays of FIELDS, (rows, BLOCK, BLOCK, BLOCK, channels) float32: the memory itself, no copy."""
+        """Return the arrays of FIELDS, (rows, BLOCK, BLOCK, BLOCK, channels) float32, without copying."""
         return [self._grid.attribute(name).numpy() for name, _ in FIELDS]
 
     def put(self, keys: np.ndarray, values: list[np.ndarray] | list[float]) -> None:
-        """Add blocks that are not here, with their values in the order of the keys, or with one value each."""
+        """Add new blocks, with values in the order of the keys or one value per field."""
         self._grid.hashmap().activate(self._tensor(keys))
         rows = self.rows(keys)
         for held, new in zip(self.values(), values, strict=True):
             held[rows] = new
 
     def put_empty(self, keys: np.ndarray) -> None:
-        """Add blocks that are not here, of which nothing was seen: Open3D leaves in them what an erased one held."""
+        """Add new, empty blocks. Open3D itself would leave the values of an erased block in them."""
         self.put(keys, [0.0] * len(FIELDS))
 
     def take(self, keys: np.ndarray) -> list[np.ndarray]:
-        """Return copies of the values of blocks that are here."""
+        """Return copies of the values of stored blocks."""
         rows = self.rows(keys)
         return [held[rows] for held in self.values()]
 
@@ -117,16 +117,16 @@ class Blocks:
         self._grid.hashmap().erase(self._tensor(keys))
 
     def integrate(self, keys: np.ndarray, shot: RgbdShot) -> None:
-        """Update blocks by a shot; those that are not here begin empty."""
+        """Update blocks with a shot; new ones begin empty."""
         self._grid.integrate(self._tensor(keys), shot.depth, shot.colour, *shot.camera)
 
     def limit_weights(self, keys: np.ndarray, most: float) -> None:
-        """Let no voxel of these blocks weigh more."""
+        """Limit the weights of all voxels of these blocks."""
         rows, weights = self.rows(keys), self.values()[1]
         weights[rows] = np.minimum(weights[rows], np.float32(most))
 
     def mesh(self, weight: float) -> Mesh:
-        """Return the surface between voxels of at least this weight; without any, arrays of no rows."""
+        """Return the surface between voxels of at least this weight; arrays without rows if there is none."""
         if not len(self):
             return Mesh(np.empty((0, 3), np.float32), np.empty((0, 3), np.int32), np.empty((0, 3), np.uint8))
         found = self._grid.extract_triangle_mesh(weight)

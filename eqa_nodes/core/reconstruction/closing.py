@@ -1,4 +1,4 @@
-"""Makes a measured surface fit for driving: small holes filled, floating crumbs removed, the floor closed."""
+"""Prepares a measured surface for driving: fills small holes, removes floating fragments, closes the floor."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from eqa_nodes.core.reconstruction.library import open3d
 from eqa_nodes.core.types.views import Mesh
 
 CELL_M = 0.05
-STOREY_M = 1.0  # floors are at least so far apart
-_LEVEL_M = 0.05  # heights are counted in steps of this
-_NEAR_M = 0.3  # so far may the floor be from the height of the base
-_THICK_M = 0.1  # seen floor lies within so much of its height: doorsills, carpets, noise
-_DEEP_M = 1.2  # what faces up so far below the floor is a drop or a stair
-_UP = 0.8  # the least z of the normal of a floor's triangle
-_LEAST_M2 = 0.25  # less that faces up is no floor
-_FEW = 0.02  # a height where the base was in fewer of the frames is part of a staircase
+STOREY_M = 1.0  # minimum distance of two floors
+_LEVEL_M = 0.05  # bin size of heights
+_NEAR_M = 0.3  # maximum distance of the floor from the height of the base
+_THICK_M = 0.1  # maximum distance of seen floor from the floor's height: doorsills, carpets, noise
+_DEEP_M = 1.2  # a surface facing up within this distance below the floor is a drop or a stair
+_UP = 0.8  # minimum z of the normal of a floor's triangle
+_LEAST_M2 = 0.25  # minimum area facing up of a floor
+_FEW = 0.02  # a height with a smaller share of the base's positions is part of a staircase
 
 
 class FloorPatch(NamedTuple):
-    """What closes the floor of one storey. height_m: of that floor, map frame."""
+    """The mesh that closes the floor of one storey. height_m: height of that floor, map frame."""
 
     mesh: Mesh
     height_m: float
@@ -34,7 +34,7 @@ class FloorPatch(NamedTuple):
 
 
 class _Faces(NamedTuple):
-    """Triangles: middles (m, 3) metres, z of the unit normal (m,), area (m,) m2, one vertex of each (m,)."""
+    """Triangles: centres (m, 3) metres, z of the unit normals (m,), areas (m,) m2, one vertex of each (m,)."""
 
     middles: np.ndarray
     up: np.ndarray
@@ -43,9 +43,9 @@ class _Faces(NamedTuple):
 
 
 def floor_patches(mesh: Mesh, bases: np.ndarray, config: ClosingConfig) -> list[FloorPatch]:
-    """Return what closes the floor of each storey that the base was on. bases: (n, 3) metres, map frame.
+    """Return the patches that close the floor of each storey that the base was on. bases: (n, 3) metres, map frame.
 
-    Raises NoFloor where nothing that faces up is near the height of the base.
+    Raises NoFloor if no surface facing up is near the height of the base.
     """
     faces = _faces(mesh)
     heights = [_floor_height(faces, level) for level in _levels(bases[:, 2])]
@@ -67,7 +67,7 @@ def _faces(mesh: Mesh) -> _Faces:
 
 
 def _levels(z: np.ndarray) -> list[float]:
-    """Return the heights that the base was at for long, at least STOREY_M apart, from below."""
+    """Return the frequent heights of the base, at least STOREY_M apart, in ascending order."""
     step = np.floor((z - z.min()) / _LEVEL_M).astype(np.int64)
     count = np.convolve(np.bincount(step, minlength=3), np.ones(3), "same")
     levels: list[float] = []
@@ -81,7 +81,7 @@ def _levels(z: np.ndarray) -> list[float]:
 
 
 def _floor_height(faces: _Faces, base_m: float) -> float | None:
-    """Return the height near the base's around which most area faces up; None where there is hardly any."""
+    """Return the height near the base's with the largest area facing up; None if there is too little."""
     here = (np.abs(faces.middles[:, 2] - base_m) < _NEAR_M) & (faces.up > _UP)
     z, area = faces.middles[here, 2], faces.area[here]
     if area.sum() < _LEAST_M2:
@@ -134,25 +134,25 @@ class _Grid:
     """Cells of one storey over the extent of a mesh; [row, column] = y, x."""
 
     def __init__(self, vertices: np.ndarray, height_m: float, margin: int) -> None:
-        """margin: cells around the mesh, more than are closed."""
+        """margin: number of cells around the mesh, more than the reach of closing."""
         low, high = vertices[:, :2].min(axis=0), vertices[:, :2].max(axis=0)
         self._low = np.floor(low / CELL_M).astype(np.int64) - margin
         self.shape = tuple(int(n) for n in (np.ceil(high / CELL_M).astype(np.int64) + margin - self._low)[::-1])
         self._height_m = height_m
 
     def cells(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return row and column of points (n, 2 or more)."""
+        """Return rows and columns of points (n, 2 or more)."""
         cell = np.floor(points[:, :2] / CELL_M).astype(np.int64) - self._low
         return cell[:, 1], cell[:, 0]
 
     def mask(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-        """Return which cells (rows, columns) bool hold one of these."""
+        """Return (rows, columns) bool with the given cells set."""
         found = np.zeros(self.shape, bool)
         found[row, column] = True
         return found
 
     def driven(self, bases: np.ndarray, radius_m: float) -> np.ndarray:
-        """Return the cells (rows, columns) bool within a radius of the base's path; jumps of more than it are none."""
+        """Return the cells (rows, columns) bool within a radius of the positions of the base."""
         row, column = self.cells(bases)
         inside = (row >= 0) & (row < self.shape[0]) & (column >= 0) & (column < self.shape[1])
         path = self.mask(row[inside], column[inside])
@@ -163,7 +163,7 @@ class _Grid:
 
     def quads(self, new: np.ndarray, seen: np.ndarray, mesh: Mesh, faces: _Faces, floor: np.ndarray,
               row: np.ndarray, column: np.ndarray) -> Mesh:
-        """Return two triangles for each new cell, as high and of the colour and label of the nearest seen floor."""
+        """Return two triangles for each new cell, with height, colour and label of the nearest seen floor."""
         z, vertex = self._of_floor(seen, faces, floor, row, column)
         rows, columns = np.nonzero(new)
         corner_row = (rows[:, None] + np.array((0, 0, 1, 1))).ravel()
@@ -178,7 +178,7 @@ class _Grid:
 
     def _of_floor(self, seen: np.ndarray, faces: _Faces, floor: np.ndarray, row: np.ndarray, column: np.ndarray
                   ) -> tuple[np.ndarray, np.ndarray]:
-        """Return of each cell (rows, columns) height in metres and a vertex of the nearest seen floor."""
+        """Return for each cell (rows, columns) the height in metres and a vertex of the nearest seen floor."""
         flat = row[floor] * self.shape[1] + column[floor]
         count = np.bincount(flat, minlength=seen.size)
         mean = np.bincount(flat, faces.middles[floor, 2], minlength=seen.size) / np.maximum(count, 1)
@@ -190,22 +190,22 @@ class _Grid:
 
 
 class ClosedSurface(NamedTuple):
-    """A closed surface, and what was done: triangles in small holes, removed pieces, area of the floor added."""
+    """A closed surface, with the numbers of triangles added in holes and of fragments removed, and the area added."""
 
     mesh: Mesh
     hole_triangles: int
     crumbs: int
     floor_m2: float
-    storeys_m: tuple[float, ...]  # heights of the floors that were found, map frame
+    storeys_m: tuple[float, ...]  # heights of the floors found, map frame
 
 
 def closed(mesh: Mesh, bases: np.ndarray, config: ClosingConfig = ClosingConfig()) -> ClosedSurface:
-    """Return the surface without crumbs, with small holes filled and the floor closed.
+    """Return the surface without small fragments, with small holes filled and the floor closed.
 
-    bases: (n, 3) metres, map frame: where the base was, in order. Vertices that were measured stay as they are.
-    Raises NoFloor where no floor is near the height of the base, MissingExtra as the reconstruction does.
+    bases: (n, 3) metres, map frame: positions of the base, in order. Measured vertices are not changed.
+    Raises NoFloor if no floor is near the height of the base, MissingExtra without Open3D.
     """
-    patches = floor_patches(mesh, bases, config)  # first: a mesh without a floor costs nothing more
+    patches = floor_patches(mesh, bases, config)  # first, so that a mesh without a floor fails early
     cleaned, crumbs = without_crumbs(mesh, config.crumb_m)
     filled = holes_filled(cleaned, config.hole_m)
     added = len(filled.triangles) - len(cleaned.triangles)
@@ -214,7 +214,7 @@ def closed(mesh: Mesh, bases: np.ndarray, config: ClosingConfig = ClosingConfig(
 
 
 def without_crumbs(mesh: Mesh, crumb_m: float) -> tuple[Mesh, int]:
-    """Return the mesh without the connected pieces whose largest extent is below crumb_m metres, and their number."""
+    """Return the mesh without connected pieces smaller than crumb_m metres in every direction, and their number."""
     count, piece = _pieces(mesh.triangles, len(mesh.vertices))
     order = np.argsort(piece, kind="stable")
     first = np.searchsorted(piece[order], np.arange(count))
@@ -231,7 +231,7 @@ def holes_filled(mesh: Mesh, hole_m: float) -> Mesh:
         return mesh
     o3d = open3d()
     bare = o3d.t.geometry.TriangleMesh(o3d.core.Tensor(mesh.vertices), o3d.core.Tensor(mesh.triangles))
-    found = bare.fill_holes(hole_size=hole_m / 2).triangle.indices.numpy().astype(np.int32)  # of a sphere around it
+    found = bare.fill_holes(hole_size=hole_m / 2).triangle.indices.numpy().astype(np.int32)  # radius of a sphere
     new = _facing(found[len(mesh.triangles):], mesh)
     corners = mesh.vertices[new]
     small = np.all(np.ptp(corners, axis=1) <= hole_m, axis=1)
@@ -239,7 +239,7 @@ def holes_filled(mesh: Mesh, hole_m: float) -> Mesh:
 
 
 def joined(first: Mesh, *more: Mesh) -> Mesh:
-    """Return several meshes as one. Labels are kept where the first has them."""
+    """Return several meshes as one. Labels are kept if the first mesh has them."""
     meshes = (first, *more)
     starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
     labels = None if first.labels is None else np.concatenate(
@@ -251,9 +251,9 @@ def joined(first: Mesh, *more: Mesh) -> Mesh:
 
 
 def _facing(new: np.ndarray, mesh: Mesh) -> np.ndarray:
-    """Return new triangles (k, 3) with the front on the side of the surface around them: Open3D's may face away.
+    """Return new triangles (k, 3) oriented like the surface around them: those of Open3D may face away.
 
-    Two triangles that face one side run along their common edge in opposite directions.
+    Two triangles with equal orientation traverse their common edge in opposite directions.
     """
     vertices = len(mesh.vertices)
     known = np.isin(_edges(new, vertices), _edges(mesh.triangles[np.isin(mesh.triangles, new).any(axis=1)], vertices))
@@ -270,7 +270,7 @@ def _edges(triangles: np.ndarray, vertices: int) -> np.ndarray:
 
 
 def _pieces(triangles: np.ndarray, vertices: int) -> tuple[int, np.ndarray]:
-    """Return how many connected pieces there are, and which one each vertex (n,) belongs to."""
+    """Return the number of connected pieces, and the piece of each vertex (n,)."""
     a, b, c = triangles.T
     edges = coo_array((np.ones(2 * len(a), bool), (np.concatenate([a, b]), np.concatenate([b, c]))),
                       shape=(vertices, vertices))
@@ -279,7 +279,7 @@ def _pieces(triangles: np.ndarray, vertices: int) -> tuple[int, np.ndarray]:
 
 
 def _part(mesh: Mesh, keep: np.ndarray) -> Mesh:
-    """Return the mesh of some vertices; keep (n,) bool holds whole pieces."""
+    """Return the mesh of some vertices; keep: (n,) bool, complete pieces."""
     number = np.cumsum(keep) - 1
     return Mesh(mesh.vertices[keep], number[mesh.triangles[keep[mesh.triangles[:, 0]]]].astype(np.int32),
                 mesh.colours[keep], None if mesh.labels is None else mesh.labels[keep])

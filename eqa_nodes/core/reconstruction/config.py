@@ -12,7 +12,7 @@ from eqa_nodes.core.settings import constant, setting
 
 @dataclass(frozen=True)
 class ReconstructionConfig:
-    """Settings of the coloured surface that is put together from depth images."""
+    """Settings of the coloured surface that is reconstructed from depth images."""
 
     voxel_m: Positive = setting(0.02, "Edge length of a voxel in metres.")
     truncation_m: Positive = constant(0.08,
@@ -41,7 +41,7 @@ class ReconstructionConfig:
 
 @dataclass(frozen=True)
 class PoseSearchConfig:
-    """Settings of the poses that are found from colour and depth images alone."""
+    """Settings of pose estimation from colour and depth images alone."""
 
     range_m: Positive = setting(5.0, "Maximum depth along the optical axis in metres at which a pixel is used.")
     keyframe_m: Positive = setting(0.25, "Distance in metres from the last keyframe at which a frame is a new one.")
@@ -64,7 +64,7 @@ class PoseSearchConfig:
 
 @dataclass(frozen=True)
 class ClosingConfig:
-    """Settings of what is done to a measured surface so that a robot can drive in it."""
+    """Settings of closing a measured surface so that a robot can drive in it."""
 
     hole_m: NotNegative = setting(0.1, "Maximum size of a hole in a surface that is filled, in metres; 0 = none is.")
     gap_m: NotNegative = setting(0.6, "Maximum width of a strip of unseen floor that is closed, in metres; 0 = none.")

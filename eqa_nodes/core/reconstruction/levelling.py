@@ -1,4 +1,4 @@
-"""Finds up and the floor: gravity is unknown, so that the floor, as a plane below the camera, has to stand for it."""
+"""Estimates the vertical and the floor. Gravity is not measured, so the vertical is the normal of the floor plane."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from eqa_nodes.core.reconstruction.odometry import shrunk_camera, shrunk_depth
 from eqa_nodes.core.types.views import Intrinsics
 
 FLOOR, CAMERA = "floor plane", "camera"
-_TILT = math.cos(math.radians(50.0))  # the mean camera is held less askew than this
-_SLAB_M = 0.05  # half the thickness of the layer in which the floor's points lie
+_TILT = math.cos(math.radians(50.0))  # maximum tilt of the mean camera
+_SLAB_M = 0.05  # half the thickness of the layer that contains the floor's points
 _LEVEL = math.cos(math.radians(8.0))
 _NEAR = (math.cos(math.radians(20.0)), math.cos(math.radians(8.0)), math.cos(math.radians(4.0)))
 _CELL_DEG = 4.0
-_LEAST = 200  # points of a floor
-_SHARE = 0.15  # of the level points that are most at one height: as many make a floor
-_BELOW_M = 0.3  # that the floor lies below the camera
+_LEAST = 200  # minimum number of points of a floor
+_SHARE = 0.15  # minimum number of points of a floor, as a share of those at the most frequent height
+_BELOW_M = 0.3  # minimum height of the camera above the floor
 _MOST_VIEWS = 120
-_COARSER = 2  # than the small images: their normals are less noisy
+_COARSER = 2  # factor by which the small images are reduced further, for less noisy normals
 
 
 class Ground(NamedTuple):
-    """How the map frame was levelled. map_from_common: (4, 4), floor at z = 0, x where the first camera looks.
+    """The levelled map frame. map_from_common: (4, 4), floor at z = 0, x in the direction of the first camera.
 
-    how: FLOOR, or CAMERA where no floor was found: then up is that of the mean camera; points: of the floor;
-    rms_m: their distance from its plane; tilt_deg: between the mean camera's up and the map's; walls_deg: median angle
-    between the walls and the vertical, nan where none was seen; sure: whether it can be relied on.
+    how: FLOOR, or CAMERA if no floor was found: then up is that of the mean camera; points: number of floor points;
+    rms_m: their RMS distance from the plane; tilt_deg: angle between the mean camera's up and the map's; walls_deg:
+    median angle between the walls and the vertical, nan if none was seen; sure: whether the result is reliable.
     """
 
     map_from_common: np.ndarray
@@ -46,9 +46,9 @@ class Ground(NamedTuple):
 
 
 def levelled(views: Sequence[tuple[np.ndarray, Intrinsics]], poses: Sequence[np.ndarray]) -> Ground:
-    """Return the map frame of depth images, some 160 pixels wide, with poses (4, 4), common_from_camera.
+    """Return the map frame of depth images, about 160 pixels wide, with poses (4, 4), common_from_camera.
 
-    views: (h, w) float32 metres, 0 = no return, and their camera; the first is the first camera's.
+    views: depth (h, w) float32 metres, 0 = no return, and intrinsics; the first view is that of the first camera.
     """
     every = max(1, math.ceil(len(views) / _MOST_VIEWS))
     surfaces = [_surface(*view, pose) for view, pose in zip(views[::every], poses[::every], strict=True)]
@@ -71,9 +71,9 @@ def levelled(views: Sequence[tuple[np.ndarray, Intrinsics]], poses: Sequence[np.
 
 
 def _frame(up: np.ndarray, floor_m: float, first: np.ndarray) -> np.ndarray:
-    """Return map_from_common: origin on the floor below the first camera, x where it looks."""
+    """Return map_from_common: origin on the floor below the first camera, x in its viewing direction."""
     ahead = first[:3, 2] - up * (up @ first[:3, 2])
-    if np.linalg.norm(ahead) < 0.1:  # it looks straight up or down: its own up is ahead
+    if np.linalg.norm(ahead) < 0.1:  # it looks straight up or down: use its own up as the direction
         ahead = -first[:3, 1] + up * (up @ first[:3, 1])
     ahead /= np.linalg.norm(ahead)
     frame = np.eye(4)
@@ -84,7 +84,7 @@ def _frame(up: np.ndarray, floor_m: float, first: np.ndarray) -> np.ndarray:
 
 
 def _surface(depth_m: np.ndarray, camera: Intrinsics, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return points (n, 3) and unit normals (n, 3), towards the camera, of a view, in the common frame."""
+    """Return points (n, 3) and unit normals (n, 3), facing the camera, of a view in the common frame."""
     k, z = shrunk_camera(camera, _COARSER), shrunk_depth(depth_m, _COARSER)
     v, u = np.mgrid[:z.shape[0], :z.shape[1]]
     points = np.stack([(u + 0.5 - k.cx) / k.fx * z, (v + 0.5 - k.cy) / k.fy * z, z], 2)
@@ -99,7 +99,7 @@ def _surface(depth_m: np.ndarray, camera: Intrinsics, pose: np.ndarray) -> tuple
 
 
 def _peak(normals: np.ndarray, held: np.ndarray) -> np.ndarray | None:
-    """Return the direction within 50 degrees of the camera's up that most normals have, or their opposite."""
+    """Return the most frequent direction of the normals or their opposites within 50 degrees of the camera's up."""
     along = normals @ held
     upward = (normals * np.sign(along)[:, None])[abs(along) > _TILT]
     if len(upward) < _LEAST:
@@ -114,7 +114,7 @@ def _peak(normals: np.ndarray, held: np.ndarray) -> np.ndarray | None:
 
 
 def _refined(up: np.ndarray | None, normals: np.ndarray) -> np.ndarray | None:
-    """Return the mean of the normals near a direction, closer and closer."""
+    """Refine a direction by the mean of the normals near it, with decreasing thresholds; None with too few normals."""
     for near in _NEAR if up is not None else ():
         along = normals @ up
         chosen = (normals * np.sign(along)[:, None])[abs(along) > near]
@@ -127,7 +127,7 @@ def _refined(up: np.ndarray | None, normals: np.ndarray) -> np.ndarray | None:
 
 def _floor(up: np.ndarray, points: np.ndarray, normals: np.ndarray,
            eyes: np.ndarray) -> tuple[np.ndarray, float | None, int, float]:
-    """Return up by the floor's own plane, its height along that, its points and their rms; None where none is seen."""
+    """Return up from the floor plane, the floor's height (None if not found), its number of points and their RMS."""
     level = points[normals @ up > _LEVEL]
     heights = level @ up
     level = level[heights < np.median(eyes @ up) - _BELOW_M]
@@ -145,6 +145,6 @@ def _floor(up: np.ndarray, points: np.ndarray, normals: np.ndarray,
     centre = floor.mean(axis=0)
     spread, axes = np.linalg.eigh((floor - centre).T @ (floor - centre) / len(floor))
     own = axes[:, 0] * np.sign(axes[:, 0] @ up)
-    if spread[1] > 0.05 and own @ up > _LEVEL:  # wide enough in both directions to say how it is inclined
+    if spread[1] > 0.05 and own @ up > _LEVEL:  # wide enough in both directions to determine its inclination
         up = own
     return up, float(centre @ up), len(floor), float(math.sqrt(max(spread[0], 0.0)))

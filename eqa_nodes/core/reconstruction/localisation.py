@@ -1,4 +1,4 @@
-"""Poses of a recording without them: follow the camera, close loops, optimise, level."""
+"""Estimates the poses of a recording: track the camera, close loops, optimise the pose graph, level the map."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from eqa_nodes.core.reconstruction.library import open3d
 from eqa_nodes.core.reconstruction.odometry import moved
 from eqa_nodes.core.reconstruction.tracking import CameraTrack, PoseLink, Tried, close_loops, join_pieces
 
-_ROUNDS = 2  # of closing loops: better poses show more of them
-_TRIED_FRAMES = 3  # fewest of a piece that is compared with the others
-_MOST_PIECES = 12  # that are compared with each other: the longest
-_LOOP_M = 0.05  # a loop that is off by much more than this after optimisation is left out
+_ROUNDS = 2  # rounds of closing loops: better poses reveal more of them
+_TRIED_FRAMES = 3  # minimum number of frames of a piece that is compared with others
+_MOST_PIECES = 12  # maximum number of pieces that are compared with each other: the longest
+_LOOP_M = 0.05  # a loop with a much larger error after optimisation is dropped
 SEPARATE = "its frames fit each other, but not the rest"
 
 
 class Closure(NamedTuple):
-    """A loop, and by how much odometry alone (before) and the result (after) miss it: metres and degrees."""
+    """The error at a loop of odometry alone (before) and of the result (after): metres and degrees."""
 
     before: tuple[float, float]
     after: tuple[float, float]
 
 
 class Localisation(NamedTuple):
-    """The poses that were found. poses: map_from_camera (4, 4) by index of the image; drift: of each loop kept.
+    """The estimated poses. poses: map_from_camera (4, 4) by index of the image; drift: errors at each loop kept.
 
-    anchors: keyframes in it; loops: those that the images agreed to, kept or not.
+    anchors: number of keyframes; loops: number of loops confirmed by the images, kept or not.
     """
 
     poses: dict[int, np.ndarray]
@@ -48,10 +48,10 @@ class Localisation(NamedTuple):
 
 def localised(track: CameraTrack, config: PoseSearchConfig = PoseSearchConfig(),
               progress: Callable[[int], None] = lambda done: None) -> Localisation:
-    """Return the poses of the frames that hang together, of the largest such group.
+    """Return the poses of the largest group of connected frames.
 
-    progress: called with the number of keyframes compared, in _ROUNDS rounds. Raises BadFrame when no image could be
-    used, or no two of them fit together.
+    progress: called with the number of keyframes compared, in _ROUNDS rounds. Raises BadFrame if no image is usable,
+    or no two of them fit together.
     """
     if len(track.frames) < 2:
         raise BadFrame(_nothing(track))
@@ -85,7 +85,7 @@ def _further(progress: Callable[[int], None], offset: int, done: int) -> None:
 
 
 def _missed(link: PoseLink, poses: Sequence[np.ndarray]) -> tuple[float, float]:
-    """Return metres and degrees between what a link measures and what poses say."""
+    """Return the difference between a measured link and the poses, metres and degrees."""
     said = np.linalg.inv(poses[link.target]) @ poses[link.source]
     return moved(np.linalg.inv(link.target_from_source) @ said)
 
@@ -97,7 +97,7 @@ def _worth_joining(track: CameraTrack) -> list[int]:
 
 
 def _largest(track: CameraTrack, links: Sequence[PoseLink]) -> list[int]:
-    """Return the anchors, in order, of the linked group that most frames belong to."""
+    """Return the anchors, in order, of the linked group with the most frames."""
     near = _neighbours(len(track.anchors), links)
     count = Counter(frame.anchor for frame in track.frames)
     left, best, most = set(range(len(track.anchors))), list[int](), 0
@@ -116,7 +116,7 @@ def _largest(track: CameraTrack, links: Sequence[PoseLink]) -> list[int]:
 
 
 def _chained(count: int, links: Sequence[PoseLink]) -> list[np.ndarray]:
-    """Return the poses of linked anchors, each by the fewest links from the first."""
+    """Return the poses of linked anchors, each along the fewest links from the first."""
     near, poses = _neighbours(count, links), {0: np.eye(4)}
     open_ = deque([0])
     while open_:
@@ -129,7 +129,7 @@ def _chained(count: int, links: Sequence[PoseLink]) -> list[np.ndarray]:
 
 
 def _neighbours(count: int, links: Sequence[PoseLink]) -> list[list[tuple[int, np.ndarray]]]:
-    """Return of each anchor those that it is linked to, with here_from_there."""
+    """Return for each anchor the anchors linked to it, with here_from_there."""
     near: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(count)]
     for link in links:
         near[link.target].append((link.source, link.target_from_source))
@@ -138,7 +138,7 @@ def _neighbours(count: int, links: Sequence[PoseLink]) -> list[list[tuple[int, n
 
 
 def _nothing(track: CameraTrack) -> str:
-    """Say why there are no poses."""
+    """Return why there are no poses."""
     if not track.images:
         return "the recording has no image"
     if track.unusable and len(track.frames) < 2:
@@ -153,9 +153,9 @@ def _nothing(track: CameraTrack) -> str:
 
 
 def optimised(poses: Sequence[np.ndarray], links: Sequence[PoseLink]) -> tuple[list[np.ndarray], set[tuple[int, int]]]:
-    """Return the poses (4, 4) that fit the links best, the first one held, and the pairs of the loops that were kept.
+    """Return the poses (4, 4) that fit the links best, with the first one fixed, and the pairs of the loops kept.
 
-    poses: common_from_camera of each anchor, connected by the links; those of links name them by place.
+    poses: common_from_camera of each anchor, connected by the links, which refer to them by index.
     """
     registration = open3d().pipelines.registration
     graph = registration.PoseGraph()
@@ -174,7 +174,7 @@ def optimised(poses: Sequence[np.ndarray], links: Sequence[PoseLink]) -> tuple[l
 
 
 class Stretch(NamedTuple):
-    """Frames without poses, first and last by index, and the most frequent reason."""
+    """A run of frames without poses: index of the first and the last one, and the most frequent reason."""
 
     first: int
     last: int
@@ -182,7 +182,7 @@ class Stretch(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """By how much loops are missed: metres (median, largest) and degrees (median, largest); nan without a loop."""
+    """Errors at loops: metres (median, largest) and degrees (median, largest); nan without a loop."""
 
     median_m: float
     largest_m: float
@@ -192,9 +192,9 @@ class Drift(NamedTuple):
 
 @dataclass(frozen=True)
 class LocalisationReport:
-    """What was found. frames: recorded; localised: with a pose; seconds: recorded, and covered by poses; joined: frames
-    (last, next) that do not follow each other, but whose places were both found; odometry_drift: what closing loops
-    corrected; loop_residual: what is left."""
+    """The result. frames: number recorded; localised: number with a pose; seconds, covered_s: time recorded, and time
+    with poses; joined: frames (last, next) at a break of tracking that both have poses; odometry_drift: errors before
+    closing loops; loop_residual: errors after it."""
 
     frames: int
     localised: int
@@ -218,7 +218,7 @@ class LocalisationReport:
 
 
 def report_of(track: CameraTrack, found: Localisation, unread: Mapping[str, int]) -> LocalisationReport:
-    """Return the report. unread: images that could not even be read, by reason."""
+    """Return the report. unread: number of unreadable images by reason."""
     stamps = {frame.number: frame.stamp_ns for frame in track.frames}
     placed = sorted(found.poses)
     missing = sorted({*stamps, *track.unusable} - found.poses.keys())

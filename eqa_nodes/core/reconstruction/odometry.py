@@ -1,6 +1,6 @@
-"""Registers one view to another: Open3D's hybrid RGB-D odometry (Park, Zhou and Koltun 2017), then checked.
+"""Registers one view to another with Open3D's hybrid RGB-D odometry (Park, Zhou and Koltun 2017), then checks the fit.
 
-Open3D returns a motion also where two images have nothing in common, so each is verified on the images themselves.
+Open3D returns a motion even if two images have nothing in common, so each motion is verified on the images.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from eqa_nodes.core.reconstruction.library import open3d
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics, check_frame, clean_depth
 
-WIDTH = 320  # about; images are registered at this size
-SMALL = 2  # how much smaller the images are that are compared
-_SAME_SURFACE = 1.03  # depths within this factor of the nearest in a block are of one surface
-_BLACK = 8  # grey level, of 255, that 99 % of a black image are below
-_LEAST_SIDE = 64  # pixels; five levels of the image pyramid need them
-_EVERY = 2  # small pixels that are compared: the others say the same
-_LEAST_DEPTH = 0.05  # share of the pixels
+WIDTH = 320  # approximate width of images for registration, pixels
+SMALL = 2  # factor by which the images are reduced further for comparison
+_SAME_SURFACE = 1.03  # depths within this factor of the nearest one in a block belong to one surface
+_BLACK = 8  # grey level, of 255: 99 % of the pixels of a black image are below it
+_LEAST_SIDE = 64  # minimum side in pixels, needed for five levels of the image pyramid
+_EVERY = 2  # every second small pixel is compared: the others are redundant
+_LEAST_DEPTH = 0.05  # minimum share of the pixels with depth
 _IDENTITY = Transform.identity()
 NO_OVERLAP = "no overlap with the frames before it (the camera moved too fast, or the recording was cut)"
 DISAGREE = "the images disagree with those before (something moved, or the exposure changed)"
@@ -31,14 +31,14 @@ BLANK = "nothing in view determines the motion, as before a blank wall"
 TOO_FAST = "the camera moved too fast"
 _FINE = ((10, 6, 4), 0.07)  # iterations from the coarsest level to the finest; depths that differ by more are outliers
 _WIDE = ((30, 20, 10, 5, 3), 0.3)  # for a guess that may be off by 10 degrees or more
-_SHIFT_M = 0.05  # by which one view is moved to see whether that makes a difference
-_TONE = 0.03  # noise of the small images, of full brightness
-_SAME_TONE = 8.0  # sigmas: edges fall on other pixels
-_CLIP = 9.0  # squared residual, in sigmas, of what does not fit at all
+_SHIFT_M = 0.05  # shift of one view to test whether the motion is determined
+_TONE = 0.03  # noise of the small images, as a share of full brightness
+_SAME_TONE = 8.0  # maximum difference of brightness in sigmas; large, since edges fall on other pixels
+_CLIP = 9.0  # maximum of a squared residual, in sigmas
 
 
 class RgbdImage(NamedTuple):
-    """What the camera saw at one moment, with no pose. number: which of the recorded images it is, from 0.
+    """One colour and depth image without a pose. number: index in the recording, from 0.
 
     rgb: (H, W, 3) uint8; depth_m: (H, W) float32, metres along the optical axis, 0 = no return.
     """
@@ -52,11 +52,11 @@ class RgbdImage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RgbdView:
-    """An image prepared for registration. index: its number; images: Open3D's RGBDImage.
+    """An image prepared for registration. index: its number in the recording; images: Open3D's RGBDImage.
 
-    grey, depth_m: (h, w) float32, small, brightness 0 to 1 and metres;
-    k: (3, 3) of `images`, pixel centres at whole numbers; small: intrinsics of the small images, centres at +0.5;
-    points: (n, 3) float32, metres, optical frame, of the small pixels with depth, of brightness `tones` (n,).
+    grey, depth_m: small images (h, w) float32, brightness 0 to 1 and metres;
+    k: (3, 3) matrix of `images`, pixel centres at integers; small: intrinsics of the small images, centres at +0.5;
+    points: (n, 3) float32, metres, optical frame, points of the small pixels with depth; tones: their brightness (n,).
     """
 
     index: int
@@ -71,7 +71,7 @@ class RgbdView:
 
 
 def prepared(image: RgbdImage, range_m: float) -> RgbdView:
-    """Return an image prepared for registration. Raises BadFrame naming why it cannot be used."""
+    """Return an image prepared for registration. Raises BadFrame with the reason if it is unusable."""
     _check(image)
     depth_m = clean_depth(image.depth_m, range_m)[0]
     seen = np.count_nonzero(depth_m) / depth_m.size
@@ -111,13 +111,13 @@ def _points(depth_m: np.ndarray, grey: np.ndarray, k: Intrinsics) -> tuple[np.nd
 
 
 def shrunk_camera(k: Intrinsics, factor: int) -> Intrinsics:
-    """Return the intrinsics of an image that is smaller by a whole factor."""
+    """Return the intrinsics of an image reduced by an integer factor."""
     return Intrinsics(k.width // factor, k.height // factor, k.fx / factor, k.fy / factor, k.cx / factor,
                       k.cy / factor)
 
 
 def _blocks(image: np.ndarray, factor: int) -> np.ndarray:
-    """Return (h, w, factor * factor, ...) the pixels of each block; what is left over at the edges is cut."""
+    """Return the pixels of each block, (h, w, factor * factor, ...); incomplete blocks at the edges are cut off."""
     h, w = image.shape[0] // factor, image.shape[1] // factor
     cut = image[:h * factor, :w * factor].reshape(h, factor, w, factor, *image.shape[2:])
     return cut.swapaxes(1, 2).reshape(h, w, factor * factor, *image.shape[2:])
@@ -128,7 +128,7 @@ def _mean(image: np.ndarray, factor: int) -> np.ndarray:
 
 
 def shrunk_depth(depth_m: np.ndarray, factor: int) -> np.ndarray:
-    """Return the mean of each block over the nearest surface in it; 0 where less than half of it has depth."""
+    """Return the mean depth of the nearest surface in each block; 0 if it covers less than half of the block."""
     if factor == 1:
         return np.ascontiguousarray(depth_m)
     blocks = _blocks(depth_m, factor)
@@ -141,7 +141,7 @@ def shrunk_depth(depth_m: np.ndarray, factor: int) -> np.ndarray:
 
 
 class MotionFit(NamedTuple):
-    """How well two views fit under a motion.
+    """The quality of a motion between two views.
 
     overlap: share of the source's pixels that the target shows too; agreement: share of those whose depth and
     brightness agree; response: factor by which the difference grows under the least noticeable shift of 5 cm.
@@ -153,7 +153,7 @@ class MotionFit(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """target_from_source: (4, 4); refused: why it must not be used, "" where it may; fit: how well it fits."""
+    """A motion between two views. target_from_source: (4, 4); refused: why it must not be used, "" if it may."""
 
     target_from_source: np.ndarray
     refused: str
@@ -162,7 +162,7 @@ class Motion(NamedTuple):
 
 def register(source: RgbdView, target: RgbdView, guess: np.ndarray, config: PoseSearchConfig,
              wide: bool = False) -> Motion:
-    """Return the motion between two views. guess: (4, 4), target_from_source, to begin with; wide: it may be far off.
+    """Return the motion between two views. guess: initial target_from_source (4, 4); wide: it may be far off.
     """
     found: np.ndarray | None = guess
     for step in (_WIDE, _FINE) if wide else (_FINE,):
@@ -190,7 +190,7 @@ def information(source: RgbdView, target: RgbdView, motion: np.ndarray, range_m:
 
 
 def moved(motion: np.ndarray) -> tuple[float, float]:
-    """Return metres and degrees of a motion (4, 4)."""
+    """Return the distance and the angle of a motion (4, 4), metres and degrees."""
     cosine = (np.trace(motion[:3, :3]) - 1) / 2
     return float(np.linalg.norm(motion[:3, 3])), math.degrees(math.acos(min(1.0, max(-1.0, cosine))))
 
@@ -207,7 +207,7 @@ def compared(source: RgbdView, target: RgbdView, motion: np.ndarray) -> MotionFi
 
 def _aligned(source: RgbdView, target: RgbdView, guess: np.ndarray, range_m: float, iterations: tuple[int, ...],
              outlier_m: float) -> np.ndarray | None:
-    """Return Open3D's motion, None where it finds no equation to solve or leaves the rigid motions."""
+    """Return Open3D's motion, None if the system is singular or the result is not a rigid motion."""
     library = open3d()
     odometry, tensor = library.t.pipelines.odometry, library.core.Tensor
     steps = [odometry.OdometryConvergenceCriteria(n, 1e-6, 1e-6) for n in iterations]
@@ -215,15 +215,15 @@ def _aligned(source: RgbdView, target: RgbdView, guess: np.ndarray, range_m: flo
         found: np.ndarray = odometry.rgbd_odometry_multi_scale(
             source.images, target.images, tensor(source.k), tensor(guess), 1.0, range_m, steps,
             odometry.Method.Hybrid, odometry.OdometryLossParams(outlier_m, 0.05, 0.1)).transformation.numpy()
-    except RuntimeError:  # a singular system: no pixel of one lies in the other
+    except RuntimeError:  # a singular system: no pixel of one image projects into the other
         return None
     rigid = np.isfinite(found).all() and np.allclose(found[:3, :3] @ found[:3, :3].T, np.eye(3), atol=1e-3)
     return found if rigid else None
 
 
 def _residuals(source: RgbdView, target: RgbdView, motion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return of each point of the source (n,): its residuals in depth and brightness in sigmas, and whether the
-    target shows where it is."""
+    """Return for each point of the source (n,) its residuals in depth and brightness, in sigmas, and whether the
+    target sees its position."""
     points = source.points @ motion[:3, :3].T.astype(np.float32) + motion[:3, 3].astype(np.float32)
     k, z = target.small, np.maximum(points[:, 2], 1e-3)
     u = np.floor(points[:, 0] / z * k.fx + k.cx).astype(np.int32)
@@ -232,13 +232,13 @@ def _residuals(source: RgbdView, target: RgbdView, motion: np.ndarray) -> tuple[
     u, v = np.where(inside, u, 0), np.where(inside, v, 0)
     there = target.depth_m[v, u]
     seen = inside & (there > 0)
-    depth = (points[:, 2] - there) / (0.015 + 0.005 * z * z)  # noise, slopes within a pixel of the small images
-    seen &= depth < 12.0  # farther behind it is hidden, not different
+    depth = (points[:, 2] - there) / (0.015 + 0.005 * z * z)  # sensor noise, and slopes within a small pixel
+    seen &= depth < 12.0  # a point farther behind is hidden, not different
     return depth, (source.tones - target.grey[v, u]) / _TONE, seen
 
 
 def _cost(source: RgbdView, target: RgbdView, motion: np.ndarray) -> np.ndarray:
-    """Return the clipped squared residuals (n,), nan where the target shows nothing."""
+    """Return the clipped squared residuals (n,), nan for points that the target does not see."""
     depth, tone, seen = _residuals(source, target, motion)
     return np.where(seen, np.minimum(depth ** 2, _CLIP) + np.minimum(tone ** 2, _CLIP), np.nan)
 

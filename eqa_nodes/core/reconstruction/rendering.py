@@ -1,4 +1,4 @@
-"""What pages and pictures need of a mesh: fewer triangles, and views of it without a display."""
+"""Simplification of meshes for web pages, and rendering of pictures without a display."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from eqa_nodes.core.reconstruction.library import open3d
 from eqa_nodes.core.types.views import Mesh
 
-_MARGIN = 1.03  # by which a cell is larger than the one that should do
+_MARGIN = 1.03  # factor by which a cell is larger than the estimate
 
 
 class RenderView(NamedTuple):
-    """Where a picture is taken from: eye and target in metres, map frame, z up; fov_deg: vertical field of view."""
+    """Viewpoint of a picture. eye, target: metres, map frame, z up; fov_deg: vertical field of view, degrees."""
 
     eye: tuple[float, float, float]
     target: tuple[float, float, float]
@@ -32,7 +32,7 @@ class RenderView(NamedTuple):
 
 
 def rendered(mesh: Mesh, view: RenderView, size: tuple[int, int], background: tuple[int, int, int]) -> np.ndarray:
-    """Return a picture (height, width, 3) uint8 of the fronts of the surfaces; backs are not drawn, so that a ceiling
+    """Render a picture (height, width, 3) uint8 of the fronts of the surfaces. Backs are not drawn, so that a ceiling
     hides nothing from above. size: width and height in pixels. Raises MissingExtra without Open3D.
     """
     o3d, (width, height) = open3d(), size
@@ -55,16 +55,16 @@ def rendered(mesh: Mesh, view: RenderView, size: tuple[int, int], background: tu
 
 
 def _faces(mesh: Mesh, eye: tuple[float, float, float]) -> np.ndarray:
-    """Return which triangles (m,) turn their front to the eye."""
+    """Return (m,) bool: True for triangles whose front faces the eye."""
     a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
     return np.einsum("mk,mk->m", np.cross(b - a, c - a), np.asarray(eye, np.float32) - a) > 0
 
 
 def simplified(mesh: Mesh, max_triangles: int, cell_m: float = 0.03) -> Mesh:
-    """Return the mesh with at most that many triangles: vertices in one cell become one; labels are not kept.
+    """Return the mesh with at most max_triangles triangles: vertices in one cell are merged; labels are dropped.
 
-    cell_m: edge length in metres of the cell that would keep about as many triangles as there are; the cells that are
-    used are larger. A mesh that has few enough comes back as it is. Raises MissingExtra without Open3D.
+    cell_m: edge length in metres of a cell that would keep about the present number of triangles; larger cells are
+    used. A mesh with few enough triangles is returned unchanged. Raises MissingExtra without Open3D.
     """
     if len(mesh.triangles) <= max_triangles:
         return mesh
@@ -73,7 +73,7 @@ def simplified(mesh: Mesh, max_triangles: int, cell_m: float = 0.03) -> Mesh:
                                       o3d.utility.Vector3iVector(mesh.triangles))
     whole.vertex_colors = o3d.utility.Vector3dVector(mesh.colours / 255.0)
     small = whole
-    while len(small.triangles) > max_triangles:  # there are as many as cells fit on the surface
+    while len(small.triangles) > max_triangles:  # their number is about that of the cells on the surface
         cell_m *= _MARGIN * float(np.sqrt(len(small.triangles) / max_triangles))
         small = _clustered(o3d, whole, cell_m)
     return Mesh(np.asarray(small.vertices).astype(np.float32), np.asarray(small.triangles).astype(np.int32),
@@ -81,7 +81,7 @@ def simplified(mesh: Mesh, max_triangles: int, cell_m: float = 0.03) -> Mesh:
 
 
 def _clustered(o3d: Any, mesh: Any, cell_m: float) -> Any:
-    """Return the mesh with one vertex a cell, without triangles that became lines or came twice."""
+    """Return the mesh with one vertex per cell, without degenerate or duplicate triangles."""
     small = mesh.simplify_vertex_clustering(cell_m, o3d.geometry.SimplificationContraction.Average)
     small.remove_degenerate_triangles()
     small.remove_duplicated_triangles()

@@ -1,4 +1,4 @@
-"""All blocks of a reconstruction: those in memory, and those on disk that have not been seen for longest."""
+"""All blocks of a reconstruction: in memory, and the least recently seen ones on disk."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from eqa_nodes.core.reconstruction.blocks import BLOCK, BLOCK_BYTES, FIELDS, Blo
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.types.views import Cloud, Mesh
 
-_FIRST_BLOCKS = 10_000  # room at the start; it doubles when it is full
-_MOVED = 16  # this part of max_blocks is written to disk at once, so that not every frame writes
-_TILE = 32  # blocks along the edge of a part that is extracted at once
-_ON_VOXEL = 1e-3  # of a voxel: a coordinate this near to one is that of the voxel
+_FIRST_BLOCKS = 10_000  # initial capacity, which is doubled when it is used up
+_MOVED = 16  # 1 / 16 of max_blocks is written to disk at once, so that not every frame writes
+_TILE = 32  # blocks along the edge of a tile that is extracted at once
+_ON_VOXEL = 1e-3  # share of a voxel within which a coordinate is rounded to the voxel
 _COARSER = 1.2
 
 
 class BlockFile:
-    """A temporary file of blocks, found by their keys. The system removes it when the process ends."""
+    """A temporary file of blocks, addressed by keys. The system removes it when the process ends."""
 
     def __init__(self, folder: str) -> None:
-        """folder: of the file, which is made when the first block is written; "" = the system's own for such files."""
+        """folder: folder of the file, which is created with the first block; "" = the system's temporary folder."""
         self._folder = folder
         self._file: IO[bytes] | None = None
         self._keys, self._slots = np.empty(0, np.int64), np.empty(0, np.int64)  # sorted by key
@@ -42,14 +42,14 @@ class BlockFile:
         return self._keys
 
     def holds(self, keys: np.ndarray) -> np.ndarray:
-        """Return for each key whether its block is here, (n,) bool."""
+        """Return for each key whether its block is stored, (n,) bool."""
         if not len(self._keys):
             return np.zeros(len(keys), bool)
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.asarray(self._keys[at] == keys)
 
     def put(self, keys: np.ndarray, values: list[np.ndarray]) -> None:
-        """Write blocks that are not here. Raises StorageError where they find no room; then none of them is here."""
+        """Write new blocks. Raises StorageError if the disk is full; then none of them is stored."""
         records = np.concatenate([part.reshape(len(keys), -1) for part in values], axis=1)
         reused = min(len(self._free), len(keys))
         slots = [*self._free[:reused], *range(self._end, self._end + len(keys) - reused)]
@@ -67,7 +67,7 @@ class BlockFile:
         self._keys, self._slots = together[order], np.concatenate([self._slots, slots]).astype(np.int64)[order]
 
     def read(self, keys: np.ndarray) -> list[np.ndarray]:
-        """Return the values of blocks that are here. Raises StorageError where they cannot be read."""
+        """Return the values of stored blocks. Raises StorageError if they cannot be read."""
         records = np.empty((len(keys), BLOCK_BYTES // 4), np.float32)
         if len(keys):
             number = self._opened().fileno()
@@ -81,7 +81,7 @@ class BlockFile:
         return [part.reshape(len(keys), BLOCK, BLOCK, BLOCK, -1) for part in np.split(records, ends, axis=1)]
 
     def remove(self, keys: np.ndarray) -> None:
-        """Forget blocks that are here; their room is used again."""
+        """Remove stored blocks; their space is reused."""
         at = np.searchsorted(self._keys, keys)
         self._free.extend(self._slots[at].tolist())
         self._keys, self._slots = np.delete(self._keys, at), np.delete(self._slots, at)
@@ -96,13 +96,13 @@ class BlockFile:
 
 
 class BlockStore:
-    """At most max_blocks blocks in memory, any number on disk; each block is in one of the two."""
+    """Keeps at most max_blocks blocks in memory and the others on disk; each block is in one of the two."""
 
     def __init__(self, config: ReconstructionConfig) -> None:
         self._config = config
         self.memory = Blocks(config.voxel_m, min(_FIRST_BLOCKS, config.max_blocks))
         self.disk = BlockFile(config.spill_folder)
-        self._seen: OrderedDict[int, None] = OrderedDict()  # keys in memory, the one seen longest ago first
+        self._seen: OrderedDict[int, None] = OrderedDict()  # keys in memory, least recently seen first
 
     def __len__(self) -> int:
         return len(self.memory) + len(self.disk)
@@ -112,13 +112,13 @@ class BlockStore:
         return np.sort(np.concatenate([self.memory.keys(), self.disk.keys()])) if len(self) else np.empty(0, np.int64)
 
     def known(self, keys: np.ndarray) -> np.ndarray:
-        """Return those of the keys whose blocks are here."""
+        """Return the keys whose blocks are stored."""
         return keys[self.memory.holds(keys) | self.disk.holds(keys)] if len(keys) else keys
 
     def bring(self, keys: np.ndarray) -> None:
-        """Make room in memory for these blocks, and read those of them that are on disk.
+        """Load these blocks into memory: make room, read stored ones from disk, and add new ones.
 
-        Raises MapFull where they alone are too many, StorageError where the disk is full; nothing is lost then.
+        Raises MapFull if they alone are too many, StorageError if the disk is full; nothing is lost then.
         """
         held = self.memory.holds(keys)
         excess = len(self.memory) + int(np.count_nonzero(~held)) - self._config.max_blocks
@@ -136,7 +136,7 @@ class BlockStore:
             self._seen.move_to_end(key)
 
     def part(self, keys: np.ndarray) -> Blocks:
-        """Return a copy of blocks that are here."""
+        """Return a copy of stored blocks."""
         copied = Blocks(self._config.voxel_m, len(keys))
         held = self.memory.holds(keys) if len(keys) else np.empty(0, bool)
         for source, of in ((self.memory.take, keys[held]), (self.disk.read, keys[~held])):
@@ -145,7 +145,7 @@ class BlockStore:
         return copied
 
     def tiles(self) -> Iterator[tuple[np.ndarray, Blocks]]:
-        """Yield parts that together are all: the keys (sorted) that one is for, and those blocks with the next ones."""
+        """Yield tiles that together cover all blocks: sorted keys of the tile, and its blocks with their neighbours."""
         keys = self.keys()
         tile = keys_of(np.floor_divide(places_of(keys), _TILE))
         for one in np.unique(tile):
@@ -153,7 +153,7 @@ class BlockStore:
             yield own, self.part(self.known(around(own)))
 
     def _move_to_disk(self, keys: np.ndarray, excess: int) -> None:
-        """Write the blocks that were not seen for longest to disk, apart from these; at least so many."""
+        """Move at least `excess` of the least recently seen blocks to disk, except these."""
         kept, limit = set(keys.tolist()), self._config.max_blocks
         if len(kept) > limit:
             raise MapFull(f"one frame shows more blocks than memory may hold, max_blocks = {limit} "
@@ -167,7 +167,7 @@ class BlockStore:
 
 
 def own_mesh(part: Blocks, own: np.ndarray, weight: float) -> Mesh:
-    """Return the triangles of a part that lie in the blocks of these keys, and their vertices."""
+    """Return the mesh of the triangles of a part that lie in the blocks of the keys `own`."""
     mesh = part.mesh(weight)
     if not len(mesh.triangles):
         return mesh
@@ -178,7 +178,7 @@ def own_mesh(part: Blocks, own: np.ndarray, weight: float) -> Mesh:
 
 
 def joined(meshes: list[Mesh]) -> Mesh:
-    """Return one mesh, in which vertices at the same place are one."""
+    """Return several meshes as one, with equal vertices merged."""
     first = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])[:-1]
     vertices = np.concatenate([mesh.vertices for mesh in meshes])
     rows = np.ascontiguousarray(vertices).view([("", vertices.dtype)] * 3).reshape(-1)
@@ -189,7 +189,7 @@ def joined(meshes: list[Mesh]) -> Mesh:
 
 
 def own_cloud(part: Blocks, own: np.ndarray, weight: float) -> tuple[Cloud, np.ndarray]:
-    """Return the points of a part that belong to the blocks of these keys, and their blocks' keys, sorted by both."""
+    """Return the points of a part in the blocks of the keys `own`, and the keys of their blocks, sorted by both."""
     found = part.cloud(weight)
     owners = keys_of(_places(found.points, part.voxel_m))
     order = np.lexsort((*found.points.T, owners))  # Open3D's order differs from run to run
@@ -198,7 +198,7 @@ def own_cloud(part: Blocks, own: np.ndarray, weight: float) -> tuple[Cloud, np.n
 
 
 def _places(points: np.ndarray, voxel_m: float) -> np.ndarray:
-    """Return the places of the blocks that points (n, 3) belong to. A point lies on an edge between two voxels."""
+    """Return the places of the blocks of points (n, 3). A point lies on an edge between two voxels."""
     at = points.astype(np.float64) / voxel_m
     nearest = np.rint(at)
     voxel = np.where(np.abs(at - nearest) < _ON_VOXEL, nearest, np.floor(at))
@@ -207,9 +207,9 @@ def _places(points: np.ndarray, voxel_m: float) -> np.ndarray:
 
 
 class ChangedBlocks(NamedTuple):
-    """A copy of what has changed since the last one. owners: sorted keys of the blocks whose points are new.
+    """A copy of the changes since the last one. owners: sorted keys of the blocks whose points are new.
 
-    blocks: those, and the next ones that their points need; weight: a surface's minimum.
+    blocks: those and the neighbours that their points depend on; weight: minimum weight of a surface.
     """
 
     owners: np.ndarray
@@ -218,7 +218,7 @@ class ChangedBlocks(NamedTuple):
 
 
 class LivePoints:
-    """Points on all surfaces, kept up to date by what has changed. The same changes give the same points and order."""
+    """Points on all surfaces, updated by changes. The same changes give the same points in the same order."""
 
     def __init__(self, voxel_m: float) -> None:
         self._voxel_m = voxel_m
@@ -234,7 +234,7 @@ class LivePoints:
                           np.concatenate([self._all.colours[kept], found.colours]))
 
     def cloud(self, most: int) -> Cloud:
-        """Return at most so many points: one for each cell of a lattice that is as fine as that allows."""
+        """Return at most `most` points: one per cell of a grid, with cells enlarged as needed."""
         points, cell_m = self._all.points, self._voxel_m * max(1.0, np.sqrt(len(self._all.points) / most))
         chosen = np.arange(len(points))
         while len(chosen) > most:

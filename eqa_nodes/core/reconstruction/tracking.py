@@ -1,6 +1,6 @@
-"""Follows the camera from frame to frame: each view is registered to the last anchor, and anchors follow each other.
+"""Tracks the camera from frame to frame: each view is registered to the last anchor, and anchors form a chain.
 
-Where a view fits nothing before it, a new piece begins; pieces are joined later, where they show the same place.
+If a view fits none before it, a new piece begins; pieces that show the same place are joined later.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from eqa_nodes.core.reconstruction.odometry import (
 
 OTHER_CAMERA = "taken with other intrinsics than the first"
 OLD_STAMP = "its stamp is not later than that of the frame before"
-_SOLID = 3  # frames that make a piece which later ones are joined to
-_LITTLE_OVERLAP = 0.6  # with the anchor: the view becomes the next one
-_NEAR_M, _NEAR_DEG = 1.2, 40.0  # farther apart, two views share too little
-_APART = 4  # anchors in succession between two that are compared with one
-_ALIKE = 0.75  # correlation of two small images
+_SOLID = 3  # minimum number of frames of a piece that later views can rejoin
+_LITTLE_OVERLAP = 0.6  # overlap with the anchor below which the view becomes the next anchor
+_NEAR_M, _NEAR_DEG = 1.2, 40.0  # two views farther apart share too little
+_APART = 4  # minimum difference of the numbers of two anchors that are compared with the same one
+_ALIKE = 0.75  # minimum correlation of two small images that look alike
 _SIZE = (12, 16)
-_SURER = 0.85  # agreement that joins two pieces, whose place nothing else foretells
-_SAME_M, _SAME_DEG = 0.15, 4.0  # within which two joints of two pieces say the same
-_JOINTS = 12  # most pairs of anchors that are tried for two pieces
+_SURER = 0.85  # minimum agreement to join two pieces, higher because no pose predicts the motion
+_SAME_M, _SAME_DEG = 0.15, 4.0  # maximum difference of two consistent joints of two pieces
+_JOINTS = 12  # maximum number of pairs of anchors that are tried for two pieces
 
 Tried = set[tuple[int, int]]
 
 
 @dataclass(eq=False)
 class PoseAnchor:
-    """A keyframe of the pose graph. piece_from_camera: (4, 4), by odometry alone; piece: number of its piece."""
+    """A keyframe of the pose graph. piece_from_camera: (4, 4), from odometry alone; piece: number of its piece."""
 
     view: RgbdView
     piece: int
@@ -50,9 +50,9 @@ class PoseAnchor:
 
 
 class PoseLink(NamedTuple):
-    """A measured motion between two anchors, by number: target_from_source (4, 4), and its (6, 6) information.
+    """A measured motion between two anchors, by number: target_from_source (4, 4), and its information matrix (6, 6).
 
-    loop: it closes a loop, and is left out where it contradicts the others.
+    loop: whether it closes a loop; it is then dropped if it contradicts the others.
     """
 
     source: int
@@ -63,7 +63,7 @@ class PoseLink(NamedTuple):
 
 
 class PlacedFrame(NamedTuple):
-    """Where a frame hangs: its image's number and stamp, the number of an anchor, and anchor_from_camera (4, 4)."""
+    """A frame placed by an anchor: number and stamp of its image, number of the anchor, anchor_from_camera (4, 4)."""
 
     number: int
     stamp_ns: int
@@ -72,7 +72,7 @@ class PlacedFrame(NamedTuple):
 
 
 class TrackBreak(NamedTuple):
-    """Two frames in succession that could not be joined, by index, and why."""
+    """Two successive frames that could not be joined, by index, and the reason."""
 
     last: int
     next: int
@@ -81,7 +81,7 @@ class TrackBreak(NamedTuple):
 
 @dataclass(eq=False)
 class CameraTrack:
-    """What following the camera gave. unusable: why a frame could not be used at all, by index."""
+    """The result of tracking the camera. unusable: reason for each unusable frame, by index."""
 
     anchors: list[PoseAnchor] = field(default_factory=list)
     links: list[PoseLink] = field(default_factory=list)
@@ -92,19 +92,19 @@ class CameraTrack:
 
 
 class CameraTracker:
-    """Takes images one after the other. Holds the anchors in memory, 0.6 MB each."""
+    """Tracks the camera over successive images. Keeps the anchors in memory, 0.6 MB each."""
 
     def __init__(self, config: PoseSearchConfig = PoseSearchConfig()) -> None:
         self.config, self.track = config, CameraTrack()
         self._last: RgbdView | None = None
-        self._step = np.eye(4)  # last_from_next, of the newest frames
-        self._solid: PlacedFrame | None = None  # the newest frame of a piece of some length
+        self._step = np.eye(4)  # last_from_next of the newest frames
+        self._solid: PlacedFrame | None = None  # the newest frame of a piece with at least _SOLID frames
         self._solid_view: RgbdView | None = None
-        self._length = 0  # frames of the newest piece
+        self._length = 0  # number of frames of the newest piece
         self._camera: object = None
 
     def add(self, image: RgbdImage) -> None:
-        """Place an image, or count why it cannot be used."""
+        """Place an image, or record why it is unusable."""
         self.track.images += 1
         try:
             view = self._usable(image)
@@ -138,7 +138,7 @@ class CameraTracker:
         self._place(view, len(self.track.anchors) - 1, np.eye(4))
 
     def _follow(self, view: RgbdView) -> str:
-        """Place a view by the newest anchor, or by the frame before it; return why neither works, "" where one does."""
+        """Place a view relative to the newest anchor or to the last frame; return why neither works, "" if one does."""
         assert self._last is not None
         before = self.track.frames[-1]
         direct = register(view, self.track.anchors[before.anchor].view, before.anchor_from_camera @ self._step,
@@ -157,8 +157,7 @@ class CameraTracker:
         return why
 
     def _rejoin(self, view: RgbdView) -> bool:
-        """Place a view by the newest frame of a longer piece, where the last few fit nothing; return whether it fits.
-        """
+        """Place a view relative to the newest frame of a longer piece; return whether that works."""
         if self._solid is None or self._solid_view is None or self._solid_view is self._last:
             return False
         motion = register(view, self._solid_view, np.eye(4), self.config, wide=True)
@@ -169,14 +168,14 @@ class CameraTracker:
         return True
 
     def _too_fast(self, step: np.ndarray, last: RgbdView, view: RgbdView) -> str:
-        """Return TOO_FAST where a motion exceeds the limits, else ""."""
+        """Return TOO_FAST if a motion exceeds the limits, otherwise ""."""
         metres, degrees = moved(step)
         seconds = (view.stamp_ns - last.stamp_ns) / 1e9
         fast = metres > self.config.max_m_s * seconds + 0.05 or degrees > self.config.max_deg_s * seconds + 2.0
         return TOO_FAST if fast else ""
 
     def _accept(self, view: RgbdView, anchor: int, motion: Motion, step: np.ndarray) -> None:
-        """Place a view by an anchor; make it one itself where it is far from that."""
+        """Place a view relative to an anchor; make it an anchor itself if it is far from that one."""
         self._step = step
         self._place(view, anchor, motion.target_from_source)
         metres, degrees = moved(motion.target_from_source)
@@ -186,7 +185,7 @@ class CameraTracker:
             self._place(view, self._anchor(frame, view), np.eye(4))
 
     def _anchor(self, frame: PlacedFrame, view: RgbdView) -> int:
-        """Return the number of the anchor that a frame is, after making it one where it is none."""
+        """Return the number of a frame's own anchor, creating it if necessary."""
         old = self.track.anchors[frame.anchor]
         if old.view is view:
             return frame.anchor
@@ -202,9 +201,9 @@ class CameraTracker:
 
 def close_loops(anchors: Sequence[PoseAnchor], poses: Sequence[np.ndarray], config: PoseSearchConfig, tried: Tried,
                 progress: Callable[[int], None] = lambda done: None) -> list[PoseLink]:
-    """Return links between anchors of one piece that are near each other, by `poses`, or look alike.
+    """Return links between anchors of one piece that are near each other according to `poses` or look alike.
 
-    poses: common_from_camera (4, 4) of each anchor; tried: pairs that are left out; what is compared is added.
+    poses: common_from_camera (4, 4) of each anchor; tried: pairs to skip, to which the compared ones are added.
     """
     alike, found = likeness([anchor.view for anchor in anchors]), list[PoseLink]()
     for j in range(len(anchors)):
@@ -220,9 +219,9 @@ def close_loops(anchors: Sequence[PoseAnchor], poses: Sequence[np.ndarray], conf
 
 
 def join_pieces(anchors: Sequence[PoseAnchor], pieces: Sequence[int], config: PoseSearchConfig) -> list[PoseLink]:
-    """Return links between pieces that show the same place; two that say the same are wanted for each pair.
+    """Return links between pieces that show the same place; each pair needs at least two consistent links.
 
-    pieces: numbers of those that are tried.
+    pieces: numbers of the pieces to try.
     """
     links = list[PoseLink]()
     if len(pieces) < 2:
@@ -240,7 +239,7 @@ def join_pieces(anchors: Sequence[PoseAnchor], pieces: Sequence[int], config: Po
 
 
 def likeness(views: Sequence[RgbdView]) -> np.ndarray:
-    """Return (n, n) how much the small images of views look alike: correlation of brightness and of inverse depth."""
+    """Return the similarity (n, n) of the small images of views: mean correlation of brightness and inverse depth."""
     def described(image: np.ndarray) -> np.ndarray:
         small: np.ndarray = zoom(image, (_SIZE[0] / image.shape[0], _SIZE[1] / image.shape[1]), order=1).ravel()
         small = small - small.mean()
@@ -254,7 +253,7 @@ def likeness(views: Sequence[RgbdView]) -> np.ndarray:
 
 def _candidates(j: int, anchors: Sequence[PoseAnchor], poses: Sequence[np.ndarray], alike: np.ndarray,
                 most: int) -> Iterator[int]:
-    """Yield earlier anchors of the same piece to compare with anchor j, at most so many, spread in time."""
+    """Yield at most `most` earlier anchors to compare with anchor j, spread in time."""
     ranked = list[tuple[float, int]]()
     for i in range(j - 1):
         metres, degrees = moved(np.linalg.inv(poses[i]) @ poses[j])
@@ -271,7 +270,7 @@ def _candidates(j: int, anchors: Sequence[PoseAnchor], poses: Sequence[np.ndarra
 
 def _link(anchors: Sequence[PoseAnchor], j: int, i: int, guess: np.ndarray, config: PoseSearchConfig,
           wide: bool = False) -> list[PoseLink]:
-    """Return the link of two anchors, none where they do not fit."""
+    """Return the link of two anchors, [] if they do not fit."""
     source, target = anchors[j].view, anchors[i].view
     motion = register(source, target, guess, config, wide)
     if motion.refused:
@@ -281,8 +280,7 @@ def _link(anchors: Sequence[PoseAnchor], j: int, i: int, guess: np.ndarray, conf
 
 
 def _consistent(anchors: Sequence[PoseAnchor], joints: Sequence[PoseLink]) -> list[PoseLink]:
-    """Return the largest group of links that say the same of where a piece lies in the other; none of fewer than two.
-    """
+    """Return the largest group of links that agree on the pose of one piece in the other; [] if fewer than two do."""
     poses = [anchors[k.target].piece_from_camera @ k.target_from_source
              @ np.linalg.inv(anchors[k.source].piece_from_camera) for k in joints]
     groups = [[link for link, pose in zip(joints, poses, strict=True) if _same(one, pose)] for one in poses]

@@ -1,4 +1,4 @@
-"""A coloured surface out of depth images: a truncated signed distance field (Curless and Levoy 1996) over Open3D."""
+"""A coloured surface from depth images: a truncated signed distance field (Curless and Levoy 1996) with Open3D."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from eqa_nodes.core.reconstruction.store import BlockStore, ChangedBlocks, joine
 from eqa_nodes.core.types.views import Cloud, Frame, Intrinsics, Mesh, check_frame, clean_depth
 
 _HALF = 1 << 15  # cells on each side of the map's origin along an axis: 655 m for cells of 2 cm
-_PENDING = 2_000_000  # pairs that wait before they are merged: merging costs as much as everything that is known
-_REACH_CELLS = 1.8  # a vertex takes the label of a cell whose middle is at most so far away
-_AT_ONCE = 40_000  # blocks that are extracted together; extraction takes as much memory again as they do
+_PENDING = 2_000_000  # minimum number of pairs before a merge, whose cost grows with all stored ones
+_REACH_CELLS = 1.8  # maximum distance of a vertex from the centre of the cell that labels it, in cells
+_AT_ONCE = 40_000  # maximum number of blocks extracted together, which doubles their memory
 
 
 class LabelVotes:
-    """Counts of the pixels that showed an instance, by cell of the map.
+    """Counts the pixels that showed an instance, by cell of the map.
 
-    Memory grows with the surfaces that labelled frames show: 12 bytes for each cell and each instance seen in it.
+    Memory grows with the surfaces in labelled frames: 12 bytes for each cell and each instance seen in it.
     """
 
     def __init__(self, cell_m: float) -> None:
@@ -31,7 +31,7 @@ class LabelVotes:
         self._pending = 0
 
     def add(self, frame: Frame, depth_m: np.ndarray) -> None:
-        """Count the labels of a frame; without labels nothing. depth_m: (H, W) float32, metres, 0 = not to be used."""
+        """Count the labels of a frame, if it has any. depth_m: (H, W) float32, metres, 0 = not used."""
         if frame.labels is None:
             return
         self.frames += 1
@@ -46,7 +46,7 @@ class LabelVotes:
             self._merge()
 
     def of(self, points: np.ndarray) -> np.ndarray | None:
-        """Return the instance (n,) uint16 of points (n, 3) metres, map frame; None where no frame had labels."""
+        """Return the instance (n,) uint16 of points (n, 3) metres, map frame; None if no frame had labels."""
         if not self.frames:
             return None
         self._merge()
@@ -57,7 +57,7 @@ class LabelVotes:
         return np.where(np.isfinite(away), labels[np.minimum(nearest, len(labels) - 1)], 0).astype(np.uint16)
 
     def _keys_of(self, points: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return cell and label of each point as one number (n,) uint64, and which points (n,) bool have one."""
+        """Return cell and label of each point as one key (n,) uint64, and whether it is inside the range (n,) bool."""
         cell = np.floor(points / self._cell_m).astype(np.int64) + _HALF
         inside: np.ndarray = np.all((cell >= 0) & (cell < 2 * _HALF), axis=1)
         x, y, z = cell.astype(np.uint64).T
@@ -71,7 +71,7 @@ class LabelVotes:
             self._new, self._pending = [], 0
 
     def _winners(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the middles of all cells (n, 3) metres, and of each the instance (n,) uint16 that was seen most."""
+        """Return the centres of all cells (n, 3) metres, and the most frequent instance (n,) uint16 of each."""
         cell = self._keys >> np.uint64(16)
         best = np.lexsort((self._counts, cell))
         last = np.append(cell[best][1:] != cell[best][:-1], True)
@@ -82,7 +82,7 @@ class LabelVotes:
 
 
 def _counted(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each key once, in order, with the sum of its counts."""
+    """Return the unique keys, sorted, with the sums of their counts."""
     order = np.argsort(keys, kind="stable")
     keys, counts = keys[order], counts[order]
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.empty(0, np.intp)
@@ -90,33 +90,33 @@ def _counted(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 class Reconstruction:
-    """The surfaces that frames have shown, in the map frame.
+    """The surfaces seen in frames, in the map frame.
 
-    Its memory grows with them, up to max_blocks blocks; those that were not seen for longest are on disk.
+    Memory grows with them, up to max_blocks blocks; the least recently seen ones are moved to disk.
     """
 
     def __init__(self, config: ReconstructionConfig = ReconstructionConfig()) -> None:
-        """Raises MissingExtra without Open3D, ConfigError where the system lacks a library that it needs."""
+        """Raises MissingExtra without Open3D, ConfigError if the system lacks a library that it needs."""
         self.config, self.frames = config, 0
         self._store = BlockStore(config)
         self._votes = LabelVotes(config.voxel_m)
-        self._changed: list[np.ndarray] = []  # keys of blocks, since `changed` was asked
+        self._changed: list[np.ndarray] = []  # keys of blocks changed since the last call of `changed`
 
     @property
     def blocks(self) -> int:
-        """Blocks in memory, each of BLOCK_BYTES."""
+        """Number of blocks in memory, each of BLOCK_BYTES."""
         return len(self._store.memory)
 
     @property
     def spilled(self) -> int:
-        """Blocks on disk, as large."""
+        """Number of blocks on disk, each of BLOCK_BYTES."""
         return len(self._store.disk)
 
     def add(self, frame: Frame) -> None:
-        """Add what a frame shows, and let fade what it shows to be gone; no surface changes when it raises.
+        """Add the surfaces in a frame, and fade those that it sees through; no surface changes if it raises.
 
-        Raises BadFrame for a frame that cannot be used, MapFull where it alone shows more than memory may hold,
-        StorageError where blocks have to go to disk, and that is full.
+        Raises BadFrame for an unusable frame, MapFull if it alone shows more blocks than memory may hold, StorageError
+        if blocks must be moved to disk and the disk is full.
         """
         depth_m, map_from_camera = _checked(frame, self.config)
         memory = self._store.memory
@@ -133,7 +133,7 @@ class Reconstruction:
         self.frames += 1
 
     def mesh(self) -> Mesh:
-        """Return the surfaces; without any, arrays of no rows."""
+        """Return the surfaces; arrays without rows if there are none."""
         if self._at_once:
             mesh = self._store.memory.mesh(self._weight)
         else:
@@ -141,7 +141,7 @@ class Reconstruction:
         return mesh._replace(labels=self._votes.of(mesh.vertices)) if len(mesh.vertices) else mesh
 
     def cloud(self) -> Cloud:
-        """Return points on the surfaces, about one for each voxel edge that they cross."""
+        """Return points on the surfaces, about one per voxel edge that they cross."""
         if self._at_once:
             return self._store.memory.cloud(self._weight)
         clouds = [own_cloud(part, own, self._weight)[0] for own, part in self._store.tiles()]
@@ -149,9 +149,9 @@ class Reconstruction:
                      np.concatenate([cloud.colours for cloud in clouds]))
 
     def changed(self) -> ChangedBlocks:
-        """Return a copy of what has changed since the last call, for `LivePoints`; frames may be added meanwhile."""
+        """Return a copy of the changes since the last call, for `LivePoints`; frames may be added in the meantime."""
         touched = np.unique(np.concatenate(self._changed)) if self._changed else np.empty(0, np.int64)
-        owners = self._store.known(spread(touched, -1))  # a point on an edge into a block is the block's before it
+        owners = self._store.known(spread(touched, -1))  # a point on an edge into a block belongs to the one before it
         part = self._store.part(self._store.known(around(owners)))
         self._changed = []
         return ChangedBlocks(owners, part, self._weight)
@@ -162,7 +162,7 @@ class Reconstruction:
 
     @property
     def _weight(self) -> float:
-        return self.config.min_views - 0.5  # Open3D compares with >=, or with >, by version
+        return self.config.min_views - 0.5  # Open3D compares with >= or >, depending on its version
 
 
 def _checked(frame: Frame, config: ReconstructionConfig) -> tuple[np.ndarray, np.ndarray]:
@@ -182,7 +182,7 @@ def _checked(frame: Frame, config: ReconstructionConfig) -> tuple[np.ndarray, np
 
 
 def _check_place(xyz: np.ndarray, config: ReconstructionConfig) -> None:
-    """Raise BadFrame for a camera so far away that its blocks have no number."""
+    """Raise BadFrame for a camera too far away for the keys of its blocks."""
     farthest_m = LARGEST * BLOCK * config.voxel_m / 2
     if np.abs(xyz).max() > farthest_m:
         raise BadFrame(f"the camera is at {np.round(xyz).tolist()} m, more than {farthest_m:.0f} m from the map's "
@@ -190,16 +190,16 @@ def _check_place(xyz: np.ndarray, config: ReconstructionConfig) -> None:
 
 
 def _matrix(k: Intrinsics) -> np.ndarray:
-    """Return the (3, 3) intrinsic matrix. Open3D cuts a projected coordinate to a pixel, so its centre is at +0.5."""
+    """Return the (3, 3) intrinsic matrix. Open3D truncates projected coordinates, so pixel centres are at +0.5."""
     return np.array([[k.fx, 0.0, k.cx], [0.0, k.fy, k.cy], [0.0, 0.0, 1.0]])
 
 
 def seen_through(depth_m: np.ndarray, k: Intrinsics, map_from_camera: np.ndarray,
                  config: ReconstructionConfig) -> np.ndarray:
-    """Return the keys of the blocks between the camera and the surfaces that it sees, sorted, known or not.
+    """Return the keys of the blocks between the camera and the surfaces that it sees, sorted, stored or not.
 
-    depth_m: (H, W) float32, metres, 0 = no return, of which nothing is known. Rays lie at most a block apart, and so
-    do their samples: the cost depends on the range and on the size of a block alone.
+    depth_m: (H, W) float32, metres, 0 = no return, which frees nothing. Rays and their samples are at most a block
+    apart, so that the cost depends only on the range and the size of a block.
     """
     block_m = BLOCK * config.voxel_m
     step = max(1, int(block_m * min(k.fx, k.fy) / config.range_m))
