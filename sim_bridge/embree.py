@@ -20,7 +20,7 @@ from numba import types
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.kernels import njit
 
-VERSION = 4  # of Embree: other versions lay out ray records differently
+VERSION = 4  # Embree's major version: others lay out ray records differently
 FAR = 1e37  # length of a ray that hits nothing
 _TRIANGLES, _INDEX, _VERTEX, _UINT3, _FLOAT3 = 0, 0, 1, 0x5003, 0x9003  # Embree's constants, like the next
 _ROBUST = 4  # flag of a scene: no ray passes between two adjacent triangles

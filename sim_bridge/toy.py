@@ -27,7 +27,7 @@ from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, height_of
 
 CELL_M = 0.5
 WALL_M = 2.6
-RISE_M = 2.8  # from one storey's floor to the next
+RISE_M = 2.8  # height from one storey's floor to the next
 BOX_M = 0.7
 KINDS = {"S": "sofa", "T": "table", "B": "bed", "C": "chair", "F": "fridge", "P": "plant", "^": "stairs", "v": "stairs"}
 _STOREYS = (

@@ -140,7 +140,7 @@ class Worker:
         for dx, dz in request["moves"]:
             end = _vector(step(at, _vector([at[0] + dx, at[1], at[2] + dz])))
             metres += math.dist(_floats(at), _floats(end))
-            rounding = 2 * float(np.spacing(np.abs(at).max()))  # of float32 coordinates, 0.5 mm at 5 km
+            rounding = 2 * float(np.spacing(np.abs(at).max()))  # rounding error of float32 coordinates, 0.5 mm at 5 km
             collided |= math.hypot(end[0] - at[0], end[2] - at[2]) + 1e-5 + rounding < math.hypot(dx, dz)
             at = end
         return {"position": _floats(at), "metres": metres, "collided": bool(collided)}

@@ -16,7 +16,7 @@ from sim_bridge.house.quads import CLEAR, OUTDOORS
 from sim_bridge.house.scene import House
 from sim_bridge.house.textures import SIZE, atlas, level_offsets
 
-LEVEL = 1  # of the texture pyramid: 128 x 128
+LEVEL = 1  # level of the texture pyramid: 128 x 128
 Y_UP_FROM_Z_UP = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
 SKY_SRGB = np.array([0.80, 0.88, 0.96])
 

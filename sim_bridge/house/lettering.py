@@ -36,8 +36,8 @@ TIMES = tuple(f"{hour:02d}:{minute:02d}" for hour in range(24) for minute in ran
 WRITTEN = tuple(dict.fromkeys((*TITLES, *CONTENTS, *STORED, *SIGNS, *POSTERS, *NOTES, *MONTHS, *TIMES)))
 
 _POINTS = 120  # font size in pixels of the canvas, before scaling
-_MARGIN = 0.28  # around the words, in heights of a letter
-_GAP = 0.45  # between two lines, in heights of a letter
+_MARGIN = 0.28  # margin around the words, in heights of a letter
+_GAP = 0.45  # gap between two lines, in heights of a letter
 _LONG = 9  # minimum number of letters for two lines
 _INK = 0.07
 

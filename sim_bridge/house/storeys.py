@@ -16,7 +16,7 @@ from sim_bridge.house.plan import WALL_M, PlannedRoom, draw_layout
 from sim_bridge.house.scene import STAIRWELL, House, HouseObject, Opening, Stairs
 from sim_bridge.house.space import Ids
 
-RISE_M = 2.8  # from floor to floor; the slab between is 0.2 m thick
+RISE_M = 2.8  # height from floor to floor; the slab between is 0.2 m thick
 STEPS, TREAD_M, LANDING_M, WIDTH_M = 15, 0.27, 1.3, 1.2  # a riser is 0.187 m high
 PASSAGE_M, PASSAGE_HEIGHT_M = 1.0, 2.1
 WINDOW_M, WINDOW_Z = 0.7, (0.9, 2.1)
@@ -90,7 +90,7 @@ def _with_stairwell(cells: list[PlannedRoom], holes: Holes, storey: int, stairs:
                     ) -> tuple[list[PlannedRoom], Holes, Stairs]:
     """Move a plan to the stairs, and add the stairwell, its passage and its window."""
     core, east, at = cells[0], cells[0].x1, len(cells)
-    end = (core.y0 + core.y1) / 2  # of the corridor
+    end = (core.y0 + core.y1) / 2  # centre line of the corridor
     if stairs is None:
         y0, x0 = round(end + LANDING_M / 2, 3), round(east + WALL_M / 2, 3)
         stairs = Stairs(x0, round(x0 + WIDTH_M, 3), y0, round(y0 + _FLIGHT_M, 3), LANDING_M, STEPS, RISE_M)

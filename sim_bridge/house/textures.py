@@ -314,7 +314,7 @@ class Gloss(NamedTuple):
 
 
 MATT = Gloss()
-GLOSS = {  # by texture; all others are matt
+GLOSS = {  # gloss by texture; all others are matt
     "metal": Gloss(0.8, 0.5, 4),
     "ceramic": Gloss(0.0, 1.4, 6),
     "glass": Gloss(0.35, 2.2, 7),

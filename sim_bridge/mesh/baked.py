@@ -32,7 +32,7 @@ from sim_bridge.mesh.model import Pyramids, shown_as_stored
 from sim_bridge.scans import SceneFiles
 
 MIN_FACES = 100_000  # a smaller scan opens as fast without a cache
-MAX_BYTES = 1 << 31  # of one file: larger ones would fill the disk and take as long to read as to compute
+MAX_BYTES = 1 << 31  # size limit of one file: larger ones would fill the disk and be as slow to read as to compute
 FOLDER = ".baked"
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 log = logging.getLogger(__name__)

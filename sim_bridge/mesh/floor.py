@@ -21,7 +21,7 @@ from sim_bridge.walker import At
 MIN_AREA_M2 = 1.0  # smaller connected areas for the robot's centre are dropped: Recast's region_min_size, 20 cells
 STOREY_M = 1.0  # points nearer to a floor than this lie on it; storeys are at least this far apart
 ON_M = 0.05  # the robot still stands on a floor if it is this near to the free area on the plan, metres: as in Habitat
-_LARGE_SHARE = 0.05  # of the largest connected area: a smaller one is the top of furniture, where no episode begins
+_LARGE_SHARE = 0.05  # share of the largest connected area; a smaller one is a top of furniture: no episode begins there
 _LEVEL_M = 0.1  # bin size of the histogram of heights
 _SURE_M = 0.01  # extra clearance of a recommended pose, because it is printed in centimetres
 _LARGE_LEVEL = 0.25  # minimum share of the largest floor's area for a large floor

@@ -18,7 +18,7 @@ from sim_bridge.house.meshes import linear_rgb
 from sim_bridge.rays import Image
 
 STAND, WALK, SIT = "standing", "walking", "sitting"
-RADIUS_M, HEIGHT_M = 0.24, 1.75  # of a standing person: the space that must be free along their path
+RADIUS_M, HEIGHT_M = 0.24, 1.75  # size of a standing person: the space that must be free along their path
 FEET_M = 0.42  # distance of a sitting person's feet in front of the seat's centre
 _SHIRTS = ("red", "blue", "green", "yellow", "purple", "turquoise", "orange", "white")
 _TROUSERS = ("black", "gray", "#2c3c5c", "brown", "beige")

@@ -40,7 +40,7 @@ _THINGS = (("suitcase", 40), ("laundry basket", 50), ("washing machine", 60), ("
 _THROUGH = (("wheelchair", 70), ("stroller", 60), ("fridge", 65), ("wheelchair", 65), ("crate", 120),
             ("sideboard", 130), ("piano", 150), ("robot", 110))
 _RATIO = 1.25  # minimum ratio of two sides for a clear answer to which one is longer
-_MARGIN, _MARGIN_M = 0.15, 0.12  # between a gap and the object: share of the gap, and metres
+_MARGIN, _MARGIN_M = 0.15, 0.12  # minimum difference of a gap and the object: share of the gap, and metres
 _NEAR_M, _FAR_M = 0.8, 5.0  # distance range of two objects whose distance is asked, metres
 _LEAST_GAP_M, _MOST_GAP_M = 0.3, 3.5
 _FACING_M = 0.25  # minimum overlap of two objects that face each other across a gap
