@@ -17,7 +17,7 @@ _ONE_REGION_M = 1.5  # marks of one name within this distance belong to one regi
 _STRAY = 0.3  # share of the marks of the largest region of a name below which a region is dropped as stray
 _KINDS = {"frontier": (14, 165, 233), "snapshot": (217, 119, 6), "look": (217, 119, 6), "confirm": (5, 150, 105),
           "node": (124, 58, 237)}
-# Hues in degrees, far from the orange of values and from each other where rooms are often neighbours.
+# Hues in degrees, distinct from the orange of values and, for rooms that are often adjacent, from each other.
 _ROOMS = {"living room": 135, "kitchen": 268, "bedroom": 215, "bathroom": 172, "hallway": 60, "study": 300,
           "entryway": 85, "garage": 240, "dining room": 325, "laundry room": 190, "workout room": 110, "pantry": 285,
           "closet": 228, "second bathroom": 158}
@@ -92,7 +92,7 @@ def value_layer(grid: GridMap, marks: Sequence[Candidate]) -> np.ndarray:
     values = [m for m in marks if m.label == VALUE]
     reach = round(DISC_M / grid.resolution_m)
     rows, columns = grid.cells.shape
-    layer = np.full((rows + 2 * reach, columns + 2 * reach), -1.0, np.float32)  # discs may hang over the edge
+    layer = np.full((rows + 2 * reach, columns + 2 * reach), -1.0, np.float32)  # discs may extend beyond the edge
     if values:
         xyw = np.array([(m.x, m.y, m.weight) for m in values])
         cells = np.floor((xyw[:, :2] - grid.origin) / grid.resolution_m).astype(int)

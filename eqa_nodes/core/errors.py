@@ -42,7 +42,7 @@ class BadQuestion(EqaError):
 
 
 class BadPose(EqaError):
-    """A start or goal pose lies inside something solid, off the floor, or is not finite."""
+    """A start or goal pose lies inside an obstacle or off the floor, or is not finite."""
 
     code = ErrorCode.BAD_POSE
 

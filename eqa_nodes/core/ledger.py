@@ -139,7 +139,7 @@ class Ledger:
 
     @contextmanager
     def drive(self) -> Iterator[None]:
-        """Count the poses of the drive inside."""
+        """Count the poses of the drive inside the `with` block."""
         before = self.update().metres
         yield
         self.poses += poses_of(self.update().metres - before)

@@ -1,4 +1,4 @@
-"""Ranges of settings, stated by their types: `risk: Share = 0.0`. config/parameters.py checks every value."""
+"""Ranges of settings, declared in their types: `risk: Share = 0.0`. config/parameters.py checks every value."""
 
 from __future__ import annotations
 

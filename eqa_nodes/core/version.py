@@ -1,3 +1,3 @@
-"""The version of the package, below everything that states it."""
+"""The version of the package, in the lowest layer so that every module may import it."""
 
 __version__ = "0.1.0"

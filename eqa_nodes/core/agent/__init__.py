@@ -1,1 +1,1 @@
-"""What the agent keeps about a question while it works on it: costs, limits, views, and when to stop."""
+"""The agent: the episode of one question, with its strategies, views, drives, dialogue and stopping rule."""

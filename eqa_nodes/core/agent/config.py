@@ -8,7 +8,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share, check_ranges
 from eqa_nodes.core.settings import constant, setting
 
-ASKING, NEWEST, FIRST, NEVER = WAYS = ("asking", "newest", "first", "never")  # to explore
+ASKING, NEWEST, FIRST, NEVER = WAYS = ("asking", "newest", "first", "never")  # values of agent.explore
 
 
 @dataclass(frozen=True)

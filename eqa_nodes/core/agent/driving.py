@@ -90,7 +90,7 @@ class DriveExecutor:
         self._navigator = BoundedNavigator(context, self._permission)
         self._people = WaitForPeople(context.ports.memory, context.config.waits)
         self.within_area = self._navigator.within_area
-        self._failed, self._moved = 0, False  # drives in a row that did not move the robot; whether any did
+        self._failed, self._moved = 0, False  # drives in a row without motion; whether any drive moved the robot
         self._last = ""  # how the last drive ended
 
     @property

@@ -42,7 +42,7 @@ class Episode:
         """drive: one of DRIVE_MODES. turn: lock held while the answerer is asked, if several questions share it."""
         self._with_question = partial(Episode, ports, replace(config, ask_back=False), stop, listener=listener,
                                       canceled=canceled, drive=drive, turn=turn)
-        if config.explore == NEWEST:  # such an agent never says that it does not know
+        if config.explore == NEWEST:  # such an agent never abstains
             question = question._replace(force_guess=True)
         self.ledger = Ledger(question, ports.odometry, ports.answerer, canceled, turn)
         self.report = Reporter(listener, self.ledger)
@@ -54,7 +54,7 @@ class Episode:
         self.driver = DriveExecutor(self.context, self.person, self.answers.views, drive)
         self.memory = MemoryFirst(self.context, self.answers, self.driver)
         self.strategy = strategy_of(self.context, self.answers)
-        self._unconfirmed = ""  # why a sure answer was not looked at again
+        self._unconfirmed = ""  # why a certain answer was not confirmed by a second look
 
     def run(self) -> Answer:
         """Return the answer. A failure is returned as an answer with error code, message and what was found so far."""

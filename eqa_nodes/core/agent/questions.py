@@ -25,7 +25,7 @@ from eqa_nodes.core.types.questions import Answer, Question
 
 __all__ = ["Agent", "AgentConfig", "Ports", "Progress", "QuestionQueue"]
 
-QUEUE_LIMIT = 32  # questions that may wait
+QUEUE_LIMIT = 32  # maximum number of waiting questions
 T = TypeVar("T", int, float)
 Listener = Callable[[Progress], None]
 
@@ -85,7 +85,7 @@ class WaitingQuestion:
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
-        self._begun = False  # memory was asked
+        self._begun = False  # whether memory was asked
         self._hopeless = False  # what is seen in the meantime cannot answer it
 
     def consider(self) -> Answer | None:

@@ -118,7 +118,7 @@ class CallRecorder:
         return adviser_of(self._answerer) is not None
 
     def regions(self, question: Question) -> list[RankedRegion]:
-        """Return the answerer's regions."""
+        """Return the answerer's ranking of rooms."""
         def said(call: ModelCall, regions: Sequence[RankedRegion]) -> ModelCall:
             return call._replace(reasons=", ".join(f"{r.name} {r.weight:.2f}" for r in regions))
 
@@ -223,7 +223,7 @@ def _of_view(a: ViewAssessment) -> str:
 def _marks(view: Keyframe, options: Sequence[Option]) -> tuple[OptionMark, ...]:
     try:
         return marks_in(view, options)
-    except BadFrame:  # an answerer that needs the depth of this view says so itself
+    except BadFrame:  # an answerer that needs the depth of this view raises the error itself
         return ()
 
 
@@ -235,7 +235,7 @@ def _in_pixels(shares: Sequence[tuple[float, float]], view: Keyframe) -> tuple[t
 
 def _points(assessments: Sequence[ViewAssessment],
             views: Mapping[int, Keyframe]) -> dict[int, tuple[tuple[float, float], ...]]:
-    """Return where in the views the model saw its evidence, by keyframe id; a point without depth is unknown."""
+    """Return the pixels of the model's evidence by keyframe id; points without depth are missing."""
     found: dict[int, tuple[tuple[float, float], ...]] = {}
     for a in assessments:
         if a.target is not None and a.keyframe_id in views:

@@ -222,7 +222,7 @@ class Answers:
         return answer.saying(ended) if answer.abstained else answer
 
     def _to_guess(self, said: Answer) -> bool:
-        """Return whether a required guess is missing from what a model said, so that it must be asked again."""
+        """Return whether a required guess may be missing from what a model said, so that it must be asked again."""
         return self._question.force_guess and (said.abstained or may_decline(said.text))
 
     def failed(self, error: EqaError) -> Answer:

@@ -55,7 +55,7 @@ class ExploreFirst:
         """Ask nothing."""
 
     def answered(self) -> bool:
-        """Look at nothing before the end."""
+        """Return False: no view is judged before the end."""
         return False
 
     def gave_up(self) -> str:

@@ -131,7 +131,7 @@ class ViewAssessments:
         return items[:most]
 
     def _of_each_target(self, proof: Sequence[Keyframe]) -> list[Keyframe]:
-        """Return the views in turns over the rooms, the best view of each room first, so that no room crowds others."""
+        """Return the views in turns over the rooms, the best view of each room first, so that all rooms are covered."""
         nth: Counter[str] = Counter()
         ranked: list[tuple[int, Keyframe]] = []
         for view in proof:
@@ -173,7 +173,7 @@ class UnassessedViews(ViewAssessments):
         return False
 
     def unjudged(self) -> list[Keyframe]:
-        """Return nothing: no view is judged."""
+        """Return no views: none is judged."""
         return []
 
     def items(self) -> list[Recalled]:

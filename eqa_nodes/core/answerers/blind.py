@@ -82,7 +82,7 @@ class RandomAnswerer(JudgesNoView):
         return Receipt()
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Draw without the items."""
+        """Draw an answer without the items."""
         options = usual_answers(question)
         rng = np.random.default_rng([question.seed, zlib.crc32(question.text.encode())])
         return Answer(options[int(rng.integers(len(options)))], 1.0 / len(options),

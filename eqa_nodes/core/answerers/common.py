@@ -156,7 +156,7 @@ class AcceptsAnyQuestion:
 
 
 class JudgesNoView(AcceptsAnyQuestion):
-    """Mixin of answerers that assess no views: all views and rooms have the same value."""
+    """Mixin of answerers that assess no views: all views and rooms get the same value."""
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return no regions."""

@@ -25,7 +25,7 @@ from eqa_nodes.core.memory.keyframes import crop_of
 from eqa_nodes.core.memory.objects import Objects, ObjectsConfig
 from eqa_nodes.core.types.views import Keyframe, Sighting
 
-MAX_RANGE_M = 4.0  # OpenEQA's maps take depth up to here
+MAX_RANGE_M = 4.0  # maximum depth in OpenEQA's maps
 MAX_OBJECTS = 75  # maximum number in a prompt
 _TOUCH_M = 0.1  # an object whose bottom is within this distance of the top of another one stands on it
 _BESIDE_M = 0.5  # objects farther apart have no relation

@@ -1,4 +1,4 @@
-"""Answers with a vision-language model from the images in memory."""
+"""Answerer that asks a vision-language model with the images in memory."""
 
 from __future__ import annotations
 

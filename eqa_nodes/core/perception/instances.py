@@ -151,7 +151,7 @@ def points_of(frame: Frame, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, n
     z[~((z > 0) & (z < np.inf))] = 0.0
     k = frame.intrinsics
     x, y = (u + 0.5 - k.cx) / k.fx * z, (v + 0.5 - k.cy) / k.fy * z
-    # written out: a matrix product may sum in another order on another processor
+    # written out, since the summation order of a matrix product depends on the processor
     return z, np.stack([row[0] * x + row[1] * y + row[2] * z + row[3] for row in frame.map_from_camera()[:3]])
 
 

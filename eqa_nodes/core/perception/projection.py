@@ -286,7 +286,7 @@ def _floor(frame: Frame, c: PlacesConfig) -> tuple[np.ndarray, np.ndarray, np.nd
     z = frame.depth_m[rows, columns].astype(np.float64)
     z[~((z > 0) & (z < np.inf))] = 0.0
     u, v = (columns + 0.5 - k.cx) / k.fx * z, (rows + 0.5 - k.cy) / k.fy * z
-    # written out: a matrix product may sum in another order on another processor
+    # written out, since the summation order of a matrix product depends on the processor
     x, y, height = (row[0] * u + row[1] * v + row[2] * z + row[3] for row in m[:3])
     floor = (z > 0) & (np.abs(height - frame.map_from_base.xyz[2]) <= c.floor_m)
     return rows[floor], columns[floor], x[floor], y[floor]

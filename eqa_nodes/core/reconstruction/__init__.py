@@ -1,1 +1,1 @@
-"""Surfaces, and poses, out of colour and depth images. Of the core, this package alone uses Open3D."""
+"""Surfaces and poses from colour and depth images. Within the core, only this package uses Open3D."""

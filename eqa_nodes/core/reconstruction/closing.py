@@ -107,7 +107,7 @@ def _patch(mesh: Mesh, faces: _Faces, bases: np.ndarray, height_m: float, config
 
 def _to_close(seen: np.ndarray, solid: np.ndarray, driven: np.ndarray, drop: np.ndarray, config: ClosingConfig
               ) -> np.ndarray:
-    """Return the cells (rows, columns) bool that become floor."""
+    """Return the cells (rows, columns) bool that are closed with floor."""
     known, open_ = seen | solid | driven, ~(seen | solid | driven | drop)
     reach = round(config.gap_m / 2 / CELL_M)
     near = ndimage.distance_transform_edt(~known) <= reach

@@ -121,7 +121,7 @@ class CameraTracker:
             self._solid, self._solid_view = self.track.frames[-1], view
 
     def _usable(self, image: RgbdImage) -> RgbdView:
-        """Return the image prepared. Raises BadFrame."""
+        """Return the image prepared for registration. Raises BadFrame if it is unusable."""
         if self._last is not None and image.stamp_ns <= self._last.stamp_ns:
             raise BadFrame(OLD_STAMP)
         if self._camera not in (None, image.intrinsics):

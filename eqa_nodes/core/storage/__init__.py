@@ -1,1 +1,1 @@
-"""Values as JSON, storable text, and safe file names."""
+"""Storage of values as JSON, storable text, and safe file names."""

@@ -92,7 +92,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     A failure leaves no temporary file behind.
     """
     if path.is_symlink():
-        path = path.resolve()  # the link stays, and its file is written
+        path = path.resolve()  # the link is kept, and its target is written
     if path.exists() and not path.is_file():  # /dev/stdout: a rename would replace it by a file
         with path.open("wb") as pipe:
             pipe.write(data)

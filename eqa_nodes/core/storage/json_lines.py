@@ -88,7 +88,7 @@ class LineWriter:
     def append(self, *values: object) -> None:
         """Write a line for each value and wait until they are on disk; all of them or none.
 
-        Raises StorageError, ValueError for a value that JSON cannot hold.
+        Raises StorageError, and ValueError for a value that JSON cannot represent.
         """
         left = memoryview("".join(dumps(value) + "\n" for value in values).encode())
         before = self._file.seek(0, os.SEEK_END)

@@ -49,7 +49,7 @@ class Transform(NamedTuple):
 
     @staticmethod
     def identity() -> Transform:
-        """Return the transform that changes nothing."""
+        """Return the identity transform."""
         return Transform((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
@@ -68,11 +68,11 @@ class Pose2(NamedTuple):
     yaw: float
 
     def transform(self, z: float = 0.0) -> Transform:
-        """Return the same pose as map_from_base, `z` metres up."""
+        """Return the pose as map_from_base at height `z`, metres."""
         return Transform((self.x, self.y, z), (0.0, 0.0, math.sin(self.yaw / 2), math.cos(self.yaw / 2)))
 
     def distance(self, other: Pose2) -> float:
-        """Return the straight distance to `other` in metres."""
+        """Return the straight-line distance to `other` in metres."""
         return math.hypot(self.x - other.x, self.y - other.y)
 
 
@@ -84,7 +84,7 @@ def pose2_of(map_from_base: Transform) -> Pose2:
 
 
 def wrap(angle: float) -> float:
-    """Return the angle in (-pi, pi]."""
+    """Return an angle wrapped to (-pi, pi]."""
     wrapped = math.remainder(angle, 2 * math.pi)
     return math.pi if wrapped == -math.pi else wrapped
 
@@ -126,13 +126,13 @@ def normalised(transform: Transform) -> Transform:
 
 
 def compose(a_from_b: Transform, b_from_c: Transform) -> Transform:
-    """Return a_from_c."""
+    """Return a_from_c, the product of two transforms."""
     xyz = a_from_b.matrix() @ np.array([*b_from_c.xyz, 1.0])
     return Transform((float(xyz[0]), float(xyz[1]), float(xyz[2])), quat_multiply(a_from_b.xyzw, b_from_c.xyzw))
 
 
 def inverse(a_from_b: Transform) -> Transform:
-    """Return b_from_a."""
+    """Return b_from_a, the inverse of a transform."""
     x, y, z, w = a_from_b.xyzw
     turned = Transform((0.0, 0.0, 0.0), (-x, -y, -z, w))
     back = turned.matrix()[:3, :3] @ np.array(a_from_b.xyz)

@@ -12,7 +12,7 @@ from eqa_nodes.core.settings import EPISODE, NOW, constant, setting
 from eqa_nodes.core.types.views import Intrinsics
 
 _FASTEST = 1000.0  # upper bound of speeds and accelerations
-_STEPS_DEG, _STEPS_M = 35.0, 3.3  # steepest stairs down that must be seen, and the distance from which
+_STEPS_DEG, _STEPS_M = 35.0, 3.3  # stairs down of this slope must be visible from this distance
 _Limit: TypeAlias = Annotated[float, Range(0.0, _FASTEST, above=True)]
 TRUTH, CORRECTIONS, OTHERS = "truth", "corrections", "others"  # sources of the robot's pose in the map
 

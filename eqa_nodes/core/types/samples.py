@@ -89,7 +89,7 @@ class EpisodeRunner(Protocol):
         """Run one episode."""
 
     def blind(self, sample: Sample) -> Answer:
-        """Answer without having seen anything."""
+        """Answer without any view."""
 
     def close(self) -> None:
         """Release everything; a second call does nothing."""
