@@ -1,1 +1,1 @@
-"""Tasks as EmbodiedEval sets them (Cheng et al., 2025): a navigation graph, options to pick from, goal predicates."""
+"""EmbodiedEval tasks (Cheng et al., 2025): a navigation graph, options to choose from, goal predicates."""

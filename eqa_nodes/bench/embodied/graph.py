@@ -10,12 +10,12 @@ from eqa_nodes.bench.embodied.tasks import DOWN, FORWARD, LEFT, RIGHT, UP, Task
 from eqa_nodes.core.types.geometry import Pose2, wrap
 
 LOOK_DEG, MOST_LOOK_DEG = 30.0, 30.0
-TURN_RAD = math.pi / 2  # a turn faces the next neighbour, but goes no farther than this: what lies between is seen too
+TURN_RAD = math.pi / 2  # maximum of a turn to the next neighbour, so that what lies between is seen, too
 _SAME = math.radians(1.0)
 
 
 class GraphPose(NamedTuple):
-    """Where the agent is: the point, its heading in radians, how far it looks up in degrees."""
+    """The agent's position: point of the graph, heading in radians, upward look angle in degrees."""
 
     point: int
     yaw: float
@@ -41,11 +41,11 @@ class NavigationGraph:
         return self._places
 
     def nearest(self, x: float, y: float, z: float) -> int:
-        """Return the point that is nearest to a place, the lowest id of several."""
+        """Return the point nearest to a place; the lowest id of several."""
         return min(self._places, key=lambda i: (math.dist(self.spot(i), (x, y, z)), i))
 
     def spot(self, point: int) -> tuple[float, float, float]:
-        """Return x, y and the height of the floor of a point, metres."""
+        """Return x, y and the floor height of a point, metres."""
         return (*self._places[point], self._heights[point])
 
     def pose(self, at: GraphPose) -> Pose2:
@@ -53,7 +53,7 @@ class NavigationGraph:
         return Pose2(*self._places[at.point], at.yaw)
 
     def faced(self, at: GraphPose) -> int | None:
-        """Return the neighbour straight ahead, None where there is none."""
+        """Return the neighbour straight ahead, None if there is none."""
         ahead = [(abs(wrap(bearing - at.yaw)), point) for bearing, point in self._bearings[at.point]]
         return min(ahead)[1] if ahead and min(ahead)[0] <= _SAME else None
 

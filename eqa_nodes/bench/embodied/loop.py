@@ -1,4 +1,4 @@
-"""The loop of one task: the agent sees an image and the options, picks one, and learns whether it worked.
+"""The loop of one task: the agent gets an image and the options, picks one, and gets feedback.
 
 EmbodiedEval (Cheng et al., 2025), algorithm 1: at most 24 steps; the task ends when all predicates are true (done), or
 with an answer that does not make them so, or with the steps (not done).
@@ -43,7 +43,7 @@ class Pick(NamedTuple):
 
 
 class TaskAgent(Protocol):
-    """Does tasks. Raises ModelError where its model fails."""
+    """Does tasks. Raises ModelError if its model fails."""
 
     def begin(self, task: Task, seed: int) -> None:
         """Begin a task."""
@@ -54,7 +54,7 @@ class TaskAgent(Protocol):
 
 @dataclass(frozen=True)
 class StepLog:
-    """One step, as a result file names it: NNNNa.json. done_after_action: 1 done, -1 failed, 0 neither yet."""
+    """One step, in the format of the result file NNNNa.json. done_after_action: 1 done, -1 failed, 0 neither yet."""
 
     step: int
     options: tuple[str, ...]
@@ -70,9 +70,9 @@ class StepLog:
 
 @dataclass
 class TaskOutcome:
-    """How a task ended. poses: where the agent stood before the first and after each step; metres: along the way.
+    """How a task ended. poses: poses before the first and after each step; metres: length of the path.
 
-    predicates_done: as predicates.in_order gives them.
+    predicates_done: result of predicates.in_order.
     """
 
     predicates_done: tuple[int, ...] = ()
@@ -84,7 +84,7 @@ class TaskOutcome:
 
     @property
     def predicates(self) -> tuple[bool, ...]:
-        """Return which predicates are true, up to the first that can no longer be."""
+        """Return which predicates are true, up to the first one that can no longer become true."""
         return tuple(done == 1 for done in self.predicates_done)
 
     @property
@@ -99,7 +99,7 @@ class WorldWithFacts(TaskWorld, WorldFacts, Protocol):
 
 def run_task(task: Task, world: WorldWithFacts, agent: TaskAgent, seed: int = 0, max_steps: int = MAX_STEPS,
              listener: Callable[[StepLog], None] = lambda log: None) -> TaskOutcome:
-    """Do one task. Raises EqaError for what can go wrong in world or agent."""
+    """Do one task. Raises EqaError for failures of world or agent."""
     if max_steps < 1:
         raise ConfigError(f"a task needs at least one step, got {max_steps}")
     episode = _Episode(task, world)
@@ -116,7 +116,7 @@ def run_task(task: Task, world: WorldWithFacts, agent: TaskAgent, seed: int = 0,
 
 
 class _Episode:
-    """A task that is being done."""
+    """A task in progress."""
 
     def __init__(self, task: Task, world: WorldWithFacts) -> None:
         self._task, self._world, self._graph = task, world, NavigationGraph(task)
@@ -127,7 +127,7 @@ class _Episode:
         self._judge()
 
     def menu(self, steps_left: int) -> dict[str, GraphPose | TaskOption]:
-        """Return the options of this step by their texts: moves, interactions, answers; a question's last: answers."""
+        """Return this step's options by text: moves, interactions, answers; only answers at a question's last step."""
         answers = {option.text: option for option in self._task.options if option.type == ANSWER}
         if steps_left == 1 and answers and self._task.kind.endswith("QA"):
             return {**answers}
@@ -179,7 +179,7 @@ class _Episode:
         return SUCCESS
 
     def _pose(self) -> tuple[Pose2, float]:
-        """Return where the agent stands, and the height of the floor there."""
+        """Return the agent's pose and the height of the floor there."""
         return self._graph.pose(self._at), self._graph.spot(self._at.point)[2]
 
     def _judge(self) -> None:

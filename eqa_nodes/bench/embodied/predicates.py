@@ -1,4 +1,4 @@
-"""Goal predicates: conditions of a task that are true now or were true once (EmbodiedEval, table 4; house states)."""
+"""Goal predicates: conditions of a task that are true now or were once (EmbodiedEval, table 4; house states)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Protocol
 
 from eqa_nodes.bench.embodied.tasks import Predicate
 
-NEAR_M = 1.5  # agent_near: from the agent to the middle of the object, in the plan
-AT_M = 0.3  # at: from the object to the point
-LOOKED_AT = 400 / (640 * 480)  # looking_at: share of the image that the object fills, as a target view must show it
+NEAR_M = 1.5  # agent_near: horizontal distance from the agent to the centre of the object
+AT_M = 0.3  # at: distance from the object to the point
+LOOKED_AT = 400 / (640 * 480)  # looking_at: share of the image that the object must fill, as in a target view
 
 
 class WorldFacts(Protocol):
     """Facts of a world about its objects (privileged: for predicates only)."""
 
     def position(self, obj: int) -> tuple[float, float, float]:
-        """Return the middle of an object, metres."""
+        """Return the centre of an object, metres."""
 
     def attributes(self, obj: int) -> Mapping[str, str]:
         """Return the known attributes of an object: state, relation."""
@@ -35,7 +35,7 @@ class WorldFacts(Protocol):
 
 @dataclass
 class EpisodeFacts:
-    """What an episode has seen so far. point: where the agent is; answer: the option it gave, "" = none yet."""
+    """The state of an episode so far. point: the agent's point; answer: the chosen answer, "" = none yet."""
 
     places: Mapping[int, tuple[float, float]]
     point: int
@@ -79,9 +79,9 @@ _CHECKS: dict[str, Callable[[Predicate, WorldFacts, EpisodeFacts], bool]] = {
 
 
 def in_order(predicates: Sequence[Predicate], facts: WorldFacts, so_far: EpisodeFacts) -> tuple[int, ...]:
-    """Return 1 for each predicate that is true now, 0 for one that is not, -1 for one that can no longer be.
+    """Return 1 for each predicate that is true now, 0 for one that is not, -1 for one that can no longer become true.
 
-    As in EmbodiedEval's evaluation the list ends with the first -1: what stands behind it counts in no share. That is
+    As in EmbodiedEval's evaluation, the list ends with the first -1; later predicates count in no share. -1 occurs for
     `choose` after another answer.
     """
     found: list[int] = []

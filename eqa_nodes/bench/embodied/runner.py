@@ -1,4 +1,4 @@
-"""Agents that carry out EmbodiedEval tasks, and the runner that keeps what they did."""
+"""Agents that execute EmbodiedEval tasks, and the runner that stores their results."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
 
 JPEG_QUALITY = 90
-MAX_IMAGES = 8  # of the history that a model is shown, beside what it sees now
+MAX_IMAGES = 8  # maximum of the history that a model is shown, besides the current view
 MAX_TOKENS = 512
-_WRONG_FORM = "wrong form"  # how a ModelError begins after a reply that could not be used, asked for twice
+_WRONG_FORM = "wrong form"  # beginning of the ModelError after a second unusable reply
 
 
 class RandomAgent:
-    """Picks any option with the same chance (the paper's random agent); the seed and the task decide."""
+    """Picks options uniformly at random (the paper's random agent), depending on the seed and the task."""
 
     def begin(self, task: Task, seed: int) -> None:
         """Begin a task."""
@@ -56,16 +56,16 @@ class RandomAgent:
 
 
 class ScriptedAgent:
-    """Picks options by their texts, out of a script for each task by its index, or the task's own expert plan.
+    """Picks options by text from a script per task index, or from the task's own expert plan.
 
-    What is not on the menu, and a script that has ended, picks nothing.
+    If the option is not on the menu or the script has ended, it picks nothing.
     """
 
     def __init__(self, scripts: Mapping[int, Sequence[str]] | None = None) -> None:
         self._scripts = scripts
 
     def begin(self, task: Task, seed: int) -> None:
-        """Begin a task. Raises ConfigError for one without a script."""
+        """Begin a task. Raises ConfigError for a task without a script."""
         script = task.expert if self._scripts is None else self._scripts.get(task.index, ())
         if not script:
             raise ConfigError(f"task {task.index} has no script: the oracle needs tasks that say how they are done")
@@ -80,7 +80,7 @@ class ScriptedAgent:
 
 
 class ModelAgent:
-    """Asks a model at each step; a reply off the menu is asked for once more, then the step is wasted."""
+    """Asks a model at each step; an invalid reply is requested once more, then the step is wasted."""
 
     def __init__(self, backend: Backend, max_images: int = MAX_IMAGES) -> None:
         self.backend, self._max_images = backend, max_images
@@ -122,7 +122,7 @@ class ModelAgent:
 
 
 def _number(said: object, options: Sequence[str]) -> int | None:
-    """Return the number of an option as models write it: 3, 3.0, "3", "[3]", "[3] turn left", or its text."""
+    """Parse the number of an option in the ways models write it: 3, 3.0, "3", "[3]", "[3] turn left", or its text."""
     if isinstance(said, float) and said.is_integer():
         return int(said)
     if not isinstance(said, str):
@@ -145,17 +145,17 @@ AGENTS: dict[str, Callable[[ModelConfig], TaskAgent]] = {
 
 
 def make_agent(name: str, model: ModelConfig = ModelConfig()) -> TaskAgent:
-    """Return an agent: random, oracle (does what the task's expert plan says), model. Raises ConfigError."""
+    """Return an agent: random, oracle (follows the task's expert plan), model. Raises ConfigError."""
     if name not in AGENTS:
         raise ConfigError(unknown("agent of tasks", name, AGENTS))
     return AGENTS[name](model)
 
 
 class TaskRunner:
-    """Does tasks in a world and keeps each one's result files. Implements EpisodeRunner.
+    """Does tasks in a world and writes the result files of each. Implements EpisodeRunner.
 
-    results: gets trajNNNN/ with task.json, NNNNa.json a step and, where images is set, NNNN.png of what was seen; None:
-    nothing is written. privileged: components of the agent that know what a robot does not.
+    results: folder for trajNNNN/ with task.json, one NNNNa.json per step and, if images is set, NNNN.png of each view;
+    None: nothing is written. privileged: components of the agent that use knowledge a robot does not have.
     """
 
     def __init__(self, world: WorldWithFacts, agent: TaskAgent, results: Path | None = None, *,
@@ -196,7 +196,7 @@ class TaskRunner:
 
 
 def write_result(results: Path, task: Task, outcome: TaskOutcome, images: bool = False) -> Path:
-    """Write the result files of one task as EmbodiedEval names them, and return their folder. Raises OSError."""
+    """Write the result files of one task with EmbodiedEval's names, and return their folder. Raises OSError."""
     folder = results / f"traj{task.index:04d}"
     write_json(folder / "task.json", {"task": task.text, "scene": {"task_instance": record_of(task)}})
     for log in outcome.steps:
@@ -221,7 +221,7 @@ def _summary(outcome: TaskOutcome) -> str:
 
 
 def _trace(sample: Sample, outcome: TaskOutcome, answer: Answer) -> EpisodeTrace:
-    """Return the episode for the report: a pose and a decision a step."""
+    """Return the episode for the report: one pose and one decision per step."""
     stamps = [frame.stamp_ns for frame in outcome.frames]
     poses = list(zip(stamps, outcome.poses, strict=True))
     decisions = [TraceDecision(stamps[log.step], outcome.poses[log.step], outcome.poses[log.step + 1],

@@ -1,17 +1,17 @@
-"""Tasks in EmbodiedEval's files: data/tasks/tasks.json [{index, task_file}], and one JSON file a task.
+"""Tasks in EmbodiedEval's files: data/tasks/tasks.json [{index, task_file}], and one JSON file per task.
 
-What the paper and its files name is read as they name it: scene_path, task_text, agent_position, agent_rotation,
+Names from the paper and its files are used unchanged: scene_path, task_text, agent_position, agent_rotation,
 options [{option_type, option_text}], predicates [{predicate_type, ...}] with right_answer_content of `choose`. The
-published task files are not at hand; what no source names is this project's own spelling:
+published task files are not available to us; the other names are this project's own:
 
     navigation_graph       {"points": [{id, position}], "edges": [[id, id]]}
     options                option_type "Answer", or "Interaction" with action (one of VERBS) and object (a number)
-    predicates             what PARAMETERS below says: point, object, support, action_text, right_answer_content
-    expert_steps, expert   optional: how many steps it takes, and the texts of the options that do it
+    predicates             the parameters in PARAMETERS: point, object, support, action_text, right_answer_content
+    expert_steps, expert   optional: number of steps, and option texts, of a solution
 
 Positions are Unity's: x right, y up, z forward, metres; agent_rotation: Euler angles in degrees, the second about the
-up axis, clockwise. A scene_path "house:7" is a built-in house; a file (.glb) is a scan, which lies in the data folder.
-Unity mirrors the x axis of a GLB that it brings in, so positions in such a scene are turned by half a turn.
+up axis, clockwise. A scene_path "house:7" is a built-in house; a file (.glb) is a scan in the data folder.
+Unity mirrors the x axis of imported GLB files, so positions in such scenes are rotated by half a turn.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from sim_bridge.simulator import VERBS
 KINDS = ("AttrQA", "SpatialQA", "Navigation", "ObjectInteraction", "SocialInteraction")
 ANSWER, INTERACTION = "Answer", "Interaction"
 MOVES = FORWARD, LEFT, RIGHT, UP, DOWN = "move forward", "turn left", "turn right", "look up", "look down"
-PARAMETERS: dict[str, tuple[str, ...]] = {  # predicate -> what it is about; the first seven are those of the paper
+PARAMETERS: dict[str, tuple[str, ...]] = {  # predicate -> its parameters; the first seven are from the paper
     "choose": ("right_answer_content",), "agent_at": ("point",), "agent_pass": ("point",), "at": ("object", "point"),
     "grab_once": ("object",), "grab": ("object",), "special_action_success": ("action_text",),
     "agent_near": ("object",), "looking_at": ("object",), "on": ("object", "support"), "in": ("object", "support"),
     "open": ("object",), "closed": ("object",), "switched_on": ("object",), "switched_off": ("object",)}
 
 
-_WITHOUT_THINGS = {"choose", "agent_at", "agent_pass", "looking_at"}  # true or not wherever one can stand and see
+_WITHOUT_THINGS = {"choose", "agent_at", "agent_pass", "looking_at"}  # can be evaluated in any scene
 
 
 class GraphPoint(NamedTuple):
-    """A place of the navigation graph; map frame, metres. z: height of its floor."""
+    """A point of the navigation graph; map frame, metres. z: height of the floor."""
 
     id: int
     x: float
@@ -55,7 +55,7 @@ class GraphPoint(NamedTuple):
 
 
 class TaskOption(NamedTuple):
-    """What an agent may pick beside moving. action, object: of an interaction."""
+    """An option other than a move. action, object: of an interaction."""
 
     type: str
     text: str
@@ -64,7 +64,7 @@ class TaskOption(NamedTuple):
 
 
 class Predicate(NamedTuple):
-    """What must be true in the end. Which fields count is decided by the type: PARAMETERS."""
+    """A condition that must be true at the end. Its type decides which fields are used: PARAMETERS."""
 
     type: str
     right_answer_content: str = ""
@@ -110,7 +110,7 @@ def _listed(entry: JsonRecord, folder: Path) -> Task:
 
 
 def task_of(record: JsonRecord, index: int, kind: str) -> Task:
-    """Return one task out of its file. Raises ConfigError naming record and field."""
+    """Parse the task of a file. Raises ConfigError that names record and field."""
     scene = _scene(record)
     points, edges = _graph(record, _side(scene))
     options = tuple(_option(option) for option in record.records("options"))
@@ -128,7 +128,7 @@ def task_of(record: JsonRecord, index: int, kind: str) -> Task:
 
 
 def _scene(record: JsonRecord) -> str:
-    """Return the name of the scene; a file gets the prefix of the simulator that opens it."""
+    """Return the name of the scene; a file gets the prefix of its simulator."""
     scene = record.text("scene_path")
     if simulator_of(scene) or not scene.endswith(FILES):
         return scene
@@ -138,7 +138,7 @@ def _scene(record: JsonRecord) -> str:
 
 
 def _side(scene: str) -> int:
-    """Return -1 for a scene whose file Unity has mirrored, else 1."""
+    """Return -1 for a scene with a file that Unity mirrors, else 1."""
     return -1 if is_scan(scene) else 1
 
 
@@ -184,7 +184,7 @@ def _predicate(record: JsonRecord, options: Sequence[TaskOption], points: set[in
 
 
 def write_tasks(folder: Path, tasks: Sequence[Task]) -> None:
-    """Write <folder>/tasks/tasks.json and one file a task, as read_tasks reads them."""
+    """Write <folder>/tasks/tasks.json and one file per task, in the format of read_tasks."""
     listed = []
     for task in tasks:
         name = f"{task.kind or 'Task'}/{task.index:04d}.json"
@@ -222,16 +222,16 @@ def sample_of(task: Task) -> Sample:
 
 
 def task_in(sample: Sample) -> Task:
-    """Return the task of a sample. Raises ConfigError for one that is a question."""
+    """Return the task of a sample. Raises ConfigError if it is a question."""
     if "task" not in sample.metadata:
         raise ConfigError(f"question {sample.id!r} is not a task: use a data set of tasks (embodied-eval, house-tasks)")
     return replace(decode(Task, sample.metadata["task"]), scene=sample.scene)
 
 
 def check_doable(sample: Sample) -> None:
-    """Raise ConfigError for a task in a scan, where nothing can be handled, that is about more than being and seeing.
+    """Raise ConfigError for a task in a scan that needs more than moving and seeing: objects there are fixed.
 
-    Raises ConfigError for what is no task, too.
+    Also raises ConfigError for a sample that is not a task.
     """
     needs = sorted({p.type for p in task_in(sample).predicates} - _WITHOUT_THINGS)
     if needs and is_scan(sample.scene):
@@ -251,10 +251,10 @@ def _to_unity(xyz: tuple[float, float, float], side: int) -> list[float]:
 
 
 def _heading(degrees: float, side: int) -> float:
-    """Return the heading in the map of a turn about Unity's up axis."""
+    """Convert a rotation about Unity's up axis, degrees, to a heading in the map frame, radians."""
     return wrap(-math.radians(degrees) + (0.0 if side > 0 else math.pi))
 
 
 def _heading_in_unity(yaw: float, side: int) -> float:
-    """Return the turn about Unity's up axis, radians, of a heading in the map."""
+    """Convert a heading in the map frame to a rotation about Unity's up axis, radians."""
     return -yaw if side > 0 else wrap(math.pi - yaw)

@@ -1,4 +1,4 @@
-"""The world of a task in a simulator that can reset to a pose; objects can be handled where it supports that."""
+"""The world of a task in a simulator that can reset to a pose; handling of objects depends on the simulator."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ CAMERA = ROBOT.camera
 
 
 class Done(NamedTuple):
-    """How handling an object ended, and why not."""
+    """Result of handling an object, with the reason of a failure."""
 
     done: bool
     why: str = ""
 
 
 class TaskWorld(Protocol):
-    """What the evaluation loop needs of a world; predicates.WorldFacts besides. Raises EqaError."""
+    """The world as the evaluation loop needs it, besides predicates.WorldFacts. Raises EqaError."""
 
     def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
-        """Reset to a scene, on the floor of that height."""
+        """Reset to a pose in a scene, on the floor of height height_m."""
 
     def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
-        """Move the agent to a pose on the floor of that height, and return its view. Raises BadPose."""
+        """Move the agent to a pose on the floor of height height_m, and return its view. Raises BadPose."""
 
     def path_length(self, a: Point, b: Point) -> float:
         """Return the drivable distance between two places, metres, inf = not reachable."""
 
     def handle(self, action: str, obj: int) -> Done:
-        """Do something with an object."""
+        """Handle an object. action: one of sim_bridge's VERBS; obj: its instance id."""
 
     def see(self) -> Frame:
         """Return the agent's current view."""
@@ -58,13 +58,13 @@ class SimulatedWorld:
         self._robot = replace(ROBOT, camera=camera)
 
     def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
-        """Begin anew in a scene. Raises UnknownScene, BadPose."""
+        """Reset to a pose in a scene. Raises UnknownScene, BadPose."""
         self._simulator, self._scene = self._pool.get(scene), scene
         self._step = self._simulator.reset(EpisodeSetup(scene, start=pose, robot=self._robot, start_height_m=height_m))
         return self._step.frame
 
     def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
-        """Put the agent somewhere; a simulator that cannot is reset there, which forgets what was handled."""
+        """Place the agent at a pose; a simulator without this ability is reset there, which undoes handling."""
         simulator = self._open()
         if isinstance(simulator, HandlingSimulator):
             self._step = simulator.place_robot(pose, look_deg)
@@ -79,7 +79,7 @@ class SimulatedWorld:
         return self._open().geodesic(a, b)
 
     def handle(self, action: str, obj: int) -> Done:
-        """Do something with an object, where the simulator can."""
+        """Handle an object if the simulator supports it."""
         simulator = self._handling()
         if simulator is None:
             return Done(False, "nothing can be handled in this simulator")
@@ -88,27 +88,27 @@ class SimulatedWorld:
         return Done(handled.done, handled.message)
 
     def see(self) -> Frame:
-        """Return what the agent sees now."""
+        """Return the current view of the agent."""
         if self._step is None:
             raise SimulatorError("the world has no task: call begin first")
         return self._step.frame
 
     def position(self, obj: int) -> tuple[float, float, float]:
-        """Return the middle of an object. Raises SimulatorError where the simulator does not know it."""
+        """Return the centre of an object. Raises SimulatorError if the simulator does not know it."""
         simulator = self._handling()
         if simulator is None:
             raise SimulatorError(f"the simulator of {self._scene!r} does not know the positions of objects")
         return simulator.position_of(obj)
 
     def attributes(self, obj: int) -> Mapping[str, str]:
-        """Return what is known of an object. Raises SimulatorError for an unknown one."""
+        """Return the known attributes of an object. Raises SimulatorError for an unknown one."""
         labels = self._open().labels()
         if obj not in labels:
             raise SimulatorError(f"there is no object {obj} in {self._scene!r}")
         return labels[obj].attributes
 
     def support(self, obj: int) -> int:
-        """Return what the object stands on or lies in."""
+        """Return the id of the object that supports or contains this one, 0 = none."""
         simulator = self._handling()
         return 0 if simulator is None else simulator.support_of(obj)
 
@@ -118,7 +118,7 @@ class SimulatedWorld:
         return 0.0 if labels is None else float(np.count_nonzero(labels == obj)) / labels.size
 
     def held(self) -> int:
-        """Return what the agent holds."""
+        """Return the id of the object that the agent holds, 0 = none."""
         simulator = self._handling()
         return 0 if simulator is None else simulator.held()
 

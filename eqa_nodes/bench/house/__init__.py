@@ -1,1 +1,1 @@
-"""The built-in house as a benchmark: its questions, tasks and roles, made from the truth of the simulator."""
+"""The built-in house as a benchmark: its questions, tasks and roles, generated from the simulator's ground truth."""

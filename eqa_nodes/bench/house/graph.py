@@ -19,10 +19,10 @@ from sim_bridge.house.handling import REACH_M, Manipulator
 from sim_bridge.house.scene import House, HouseObject, Room
 from sim_bridge.house.world import HouseWorld
 
-SPACING_M, LONGEST_M, ROOM_M = 1.6, 4.0, 0.3  # between points; of an edge; clearance of a point
+SPACING_M, LONGEST_M, ROOM_M = 1.6, 4.0, 0.3  # spacing of points; maximum length of an edge; clearance of a point
 _GRID_M = 0.4
-_RINGS_M, _BEARINGS = (0.6, 0.8, 1.0, 1.2, 1.5), 16  # places before an object that is to be handled
-_HANDLED_SHARE = 1e-4  # of the image: what is to be handled shows at least so much
+_RINGS_M, _BEARINGS = (0.6, 0.8, 1.0, 1.2, 1.5), 16  # places around an object to be handled
+_HANDLED_SHARE = 1e-4  # minimum share of the image that shows an object to be handled
 GLANCE = replace(CAMERA, width=160, height=160, color=False)
 
 
@@ -38,16 +38,16 @@ class HouseGraph(NamedTuple):
 
 
 class TaskPlan(NamedTuple):
-    """Option texts, and where the agent stands after them."""
+    """Option texts, and the agent's position after them."""
 
     texts: tuple[str, ...]
     at: GraphPose
 
 
 def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...] = ()) -> HouseGraph:
-    """Return points on the floor, in doorways and before some objects, connected by straight free paths.
+    """Return points on the floor, in doorways and in front of some objects, connected by straight free paths.
 
-    Point 0 is the start. Only what can be reached from it is kept; edges that two shorter ones replace are left out.
+    Point 0 is the start. Only points reachable from it are kept; edges that two shorter ones replace are left out.
     """
     places = [(start.x, start.y)]
     for room in place.house.rooms:
@@ -62,7 +62,7 @@ def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...
 
 
 def _spread(place: HouseWorld, room: Room, occupied: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return places of a room with most space around them first, each SPACING_M from all others."""
+    """Return places of a room at least SPACING_M apart, those with the most space around them first."""
     space = place.space(RobotModel())
     grid = [(room.x0 + (i + 0.5) * _GRID_M, room.y0 + (j + 0.5) * _GRID_M)
             for i in range(int((room.x1 - room.x0) / _GRID_M)) for j in range(int((room.y1 - room.y0) / _GRID_M))]
@@ -77,7 +77,7 @@ def _spread(place: HouseWorld, room: Room, occupied: list[tuple[float, float]]) 
 
 
 def _before(place: HouseWorld, obj: HouseObject) -> tuple[float, float] | None:
-    """Return a free place from which the object is seen and within reach, its front first."""
+    """Return a free place from which the object is visible and within reach, preferably in front of it."""
     front_first = sorted(range(_BEARINGS), key=lambda k: (min(k, _BEARINGS - k), k))
     for ring in _RINGS_M:
         for k in front_first:
@@ -91,14 +91,14 @@ def _before(place: HouseWorld, obj: HouseObject) -> tuple[float, float] | None:
 
 
 def _straight(place: HouseWorld, places: list[tuple[float, float]]) -> dict[tuple[int, int], float]:
-    """Return the length of each straight free path between two places that is not too long."""
+    """Return the length of each straight free path between two places, up to LONGEST_M."""
     space, radius = place.space(RobotModel()), RobotModel().radius_m
     return {(i, j): math.dist(places[i], places[j]) for i, j in combinations(range(len(places)), 2)
             if 0.2 < math.dist(places[i], places[j]) <= LONGEST_M and space.sees(places[i], places[j], radius)}
 
 
 def _pruned(places: list[tuple[float, float]], edges: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
-    """Leave out an edge where a third place is joined to both ends by shorter ones (relative neighbourhood graph)."""
+    """Remove edges whose ends have shorter edges to a common third place (relative neighbourhood graph)."""
 
     def shorter(i: int, j: int, length: float) -> bool:
         thirds = (k for k in range(len(places)) if k not in (i, j))
@@ -120,21 +120,21 @@ def _reached(places: list[tuple[float, float]], edges: list[tuple[int, int]]) ->
 
 
 def shares(place: HouseWorld, pose: Pose2, look_deg: float = 0.0) -> dict[int, float]:
-    """Return by instance the share of the image that shows it."""
+    """Return the share of the image that shows each instance."""
     camera = replace(GLANCE, tilt_down_deg=GLANCE.tilt_down_deg - look_deg)
     pixels = GLANCE.width * GLANCE.height
     return {i: n / pixels for i, n in place.visible_pixels(pose, camera).items()}
 
 
 class Planner:
-    """Finds the fewest options that lead to a goal on a task's graph."""
+    """Finds the shortest sequence of options that leads to a goal on a task's graph."""
 
     def __init__(self, place: HouseWorld, task: Task) -> None:
         self._place, self.graph = place, NavigationGraph(task)
         self._seen: dict[GraphPose, dict[int, float]] = {}
 
     def to(self, begin: GraphPose, goal: Callable[[GraphPose], bool], most: int) -> TaskPlan | None:
-        """Return the shortest plan from where the agent stands; None where `most` options do not lead there."""
+        """Return the shortest plan from a start; None if there is none with at most `most` options."""
         before: dict[GraphPose, tuple[GraphPose, str] | None] = {_rounded(begin): None}
         queue = deque([(_rounded(begin), 0)])
         while queue:
@@ -149,26 +149,26 @@ class Planner:
         return None
 
     def near(self, obj: HouseObject) -> Callable[[GraphPose], bool]:
-        """Return whether the agent is close to an object and looks at it."""
+        """Return the goal that the agent is close to an object and looks at it."""
         return lambda at: self.away(at, obj) <= NEAR_M and self.share(at, obj.id) >= 1.2 * LOOKED_AT
 
     def reach(self, obj: HouseObject, house: House) -> Callable[[GraphPose], bool]:
-        """Return whether the agent could handle an object."""
+        """Return the goal that the agent can handle an object."""
         return lambda at: (Manipulator(house, self.graph.pose(at), RobotModel(), None).distance(obj) <= REACH_M
                            and self.share(at, obj.id) >= _HANDLED_SHARE)
 
     def shows(self, targets: tuple[int, ...], need: int) -> Callable[[GraphPose], bool]:
-        """Return whether at least `need` of the objects show themselves well."""
+        """Return the goal that at least `need` of the objects are clearly visible."""
         return lambda at: sum(self.share(at, target) >= LOOKED_AT for target in targets) >= need
 
     def away(self, at: GraphPose, obj: HouseObject) -> float:
-        """Return the distance from the agent to the middle of an object in the plan, metres."""
+        """Return the horizontal distance from the agent to the centre of an object, metres."""
         return math.dist(self.graph.places[at.point], obj.position[:2])
 
     def share(self, at: GraphPose, obj: int) -> float:
         """Return the share of the image that shows an object."""
         if not self._ahead(at, self._place.house.object_by_id(obj)):
-            return 0.0  # looking is the slow part
+            return 0.0  # rendering is the slow part
         if at not in self._seen:
             self._seen[at] = shares(self._place, self.graph.pose(at), at.look_deg)
         return self._seen[at].get(obj, 0.0)
@@ -185,7 +185,7 @@ class Planner:
 
 
 def _rounded(at: GraphPose) -> GraphPose:
-    """Return the standing by which it is known again: turning there and back adds rounding."""
+    """Return a pose rounded for use as a key, because turning back and forth adds rounding errors."""
     return at._replace(yaw=round(math.remainder(at.yaw, 2 * math.pi), 6))
 
 

@@ -1,7 +1,7 @@
-"""Questions for places, times and lengths of time over tours of the built-in houses, after NaVQA (ReMEmbR, 2024).
+"""Questions about places, times and durations in tours of the built-in houses, after NaVQA (ReMEmbR, 2024).
 
-The truth is the scene graph, the poses of the tour and which frames show what: no memory has a part in it. An object is
-asked about where it can be named, and where the tour shows it well at least once.
+The truth comes from the scene graph, the poses of the tour and the objects in each frame, not from a memory. Questions
+are about objects that can be named unambiguously and that the tour shows well at least once.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.world import seed_of, world
 
-WITHIN_M, WITHIN_S = 2.0, 10.0  # what counts as right here: a house is smaller, a tour shorter than NaVQA's
+WITHIN_M, WITHIN_S = 2.0, 10.0  # tolerances: houses are smaller and tours shorter than NaVQA's
 CATEGORIES = ("position", "time", "duration", "yes-no", "text")
-_CLEAR_S = 20.0  # two stays whose lengths or beginnings are compared differ by at least so much
+_CLEAR_S = 20.0  # minimum difference of compared durations or starts of stays
 
 
 def house_navqa(split: str, n: int, seed: int = 0) -> list[Sample]:
-    """Return n questions (fewer where the split runs out), one of each category and house. Raises ConfigError."""
+    """Return n questions (fewer at the end of the split), one per category and house. Raises ConfigError."""
     if split not in SPLITS:
         raise ConfigError(unknown("split", split, SPLITS))
     seeds = np.random.default_rng(seed).permutation(SPLITS[split])
@@ -37,7 +37,7 @@ def house_navqa(split: str, n: int, seed: int = 0) -> list[Sample]:
 
 
 def questions_about(scene: str) -> Iterator[Sample]:
-    """Yield one question of each category about the tour of a house; none where the house is too small for a tour."""
+    """Yield one question of each category about the tour of a house; none if the house is too small for a tour."""
     try:
         asker = _Asker(scene)
     except SimulatorError:
@@ -49,7 +49,7 @@ def questions_about(scene: str) -> Iterator[Sample]:
 
 
 class _Asker:
-    """The tour of one house, and what can be asked about it."""
+    """The tour of one house, and questions about it."""
 
     def __init__(self, scene: str) -> None:
         tour = house_tour(scene)
@@ -60,7 +60,7 @@ class _Asker:
         self._end_s = (len(tour.poses) - 1) * tour.robot.step_s
 
     def ask(self, category: str) -> Sample | None:
-        """Return the question of a category, chosen by the house; None where there is none."""
+        """Return the question of a category, drawn by the house's seed; None if there is none."""
         forms = {"position": (self._where_is, self._where_was), "time": (self._first, self._last),
                  "duration": (self._how_long_ago, self._how_long_in), "yes-no": (self._seen_any,),
                  "text": (self._longest_stay,)}[category]
@@ -96,7 +96,7 @@ class _Asker:
     def _moment(self, which: int, form: str) -> Sample | None:
         for obj, name in self._named(form):
             frames = self._frames_of(obj)
-            if 0 < frames[which] < len(self._pixels) - 1:  # in view from the beginning, or to the end: nothing to tell
+            if 0 < frames[which] < len(self._pixels) - 1:  # not if in view from the beginning or until the end
                 seconds = frames[which] * self._tour.robot.step_s
                 return self._sample("time", form.format(name), f"{seconds:.1f} s after the start", seconds)
         return None
@@ -132,7 +132,7 @@ class _Asker:
             seen = [obj] if obj is not None and obj.kind == kind else seen
         alike = any(lexicon.confusable(kind, t.kind) for t in self._facts.objects)
         if not seen and alike:
-            return None  # there is one, or what could be taken for one: the answer would be open to doubt
+            return None  # one exists, or something similar: the answer would be doubtful
         return self._sample("yes-no", f"Did you see {article(kind)}?", "yes" if seen else "no", None)
 
     def _sample(self, expects: str, question: str, answer: str, truth: object) -> Sample:
@@ -144,7 +144,7 @@ class _Asker:
                                 **measured})
 
     def _named(self, *key: object) -> Iterator[tuple[HouseObject, str]]:
-        """Yield objects that the tour shows well and a person can name, in an order that the house decides."""
+        """Yield objects that the tour shows well and a person can name, in an order drawn by the house's seed."""
         found = [(t, name) for t in self._facts.objects if t.kind not in lexicon.OPENINGS
                  and self._best(t) >= VIEW_PIXELS and (name := self._facts.name(t)) is not None]
         yield from sorted(found, key=lambda pair: zlib.crc32(repr((self._scene, key, pair[0].id)).encode()))
@@ -157,7 +157,7 @@ class _Asker:
         return max((seen.get(obj.id, 0) for seen in self._pixels), default=0)
 
     def _stays(self) -> dict[str, float]:
-        """Return how long the tour was in each room that has a name, seconds."""
+        """Return the total time of the tour in each named room, seconds."""
         stays: dict[str, float] = {}
         for pose in self._tour.poses[1:]:
             room = self._house.room_at(pose.x, pose.y)

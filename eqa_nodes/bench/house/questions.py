@@ -1,7 +1,7 @@
 """Questions about the built-in houses as samples of a benchmark.
 
-The kinds beside `house` are drawn alike: at most four questions about a house, fewer where the split runs out; houses
-come in an order that the seed decides. An unknown split raises ConfigError.
+The kinds besides `house` are drawn in the same way: at most four questions per house, fewer at the end of the split;
+the seed decides the order of the houses. An unknown split raises ConfigError.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from sim_bridge.house.questions.multi_target import MultiTargetQuestion, multi_t
 from sim_bridge.house.world import PREFIX, world_of
 
 SAME, OTHER = "same", "other"  # metadata "floor": whether an episode begins on the floor of the answer
-FEWEST_HOUSES = 3  # Even a few questions come from at least this many houses.
-_EVERY = 1_000_000  # more questions than a split has
+FEWEST_HOUSES = 3  # minimum number of houses, also for few questions
+_EVERY = 1_000_000  # larger than the number of questions of a split
 
 
 def house_samples(split: str, limit: int, seed: int, on_tour: bool) -> list[Sample]:
     """Return the first `limit` questions of a split, 'train' or 'test'. Raises ConfigError for another split.
 
-    seed: decides which houses come first; on_tour: only questions whose targets the tour of their house shows (EM-EQA).
+    seed: order of the houses; on_tour: only questions whose targets the tour of their house shows (EM-EQA).
     """
     per_house = min(len(CATEGORIES), math.ceil(limit / FEWEST_HOUSES))
     every = house_questions(split, _EVERY if on_tour else limit, seed, include_seen=on_tour, per_house=per_house)
@@ -59,14 +59,14 @@ def _on_tour(questions: Iterator[HouseQuestion]) -> Iterator[HouseQuestion]:
 
 
 def _houses(split: str, seed: int) -> Iterator[int]:
-    """Yield the seeds of a split's houses in the order that `seed` decides."""
+    """Yield the seeds of a split's houses in an order drawn by `seed`."""
     if split not in SPLITS:
         raise ConfigError(unknown("split", split, SPLITS))
     return map(int, np.random.default_rng(seed).permutation(SPLITS[split]))
 
 
 def house_floors(split: str, n: int, seed: int = 0) -> list[Sample]:
-    """Return questions about homes of two storeys, each twice: from the other floor and from its own."""
+    """Return questions about homes with two storeys, each twice: starting on the other floor and on the same one."""
     found = floors_questions(_houses(split, seed), (max(n, 0) + 1) // 2)
     return [_of_floor(q, split, *side) for q in found for side in ((OTHER, q.far), (SAME, q.near))][:n]
 
@@ -79,12 +79,12 @@ def _of_floor(q: FloorsQuestion, split: str, floor: str, start: FloorStart) -> S
 
 
 def house_measure(split: str, n: int, seed: int = 0) -> list[Sample]:
-    """Return questions of sizes, distances, gaps and fits."""
+    """Return questions about sizes, distances, gaps and fits."""
     return [_of_measure(q, split) for q in measures.measure_questions(_houses(split, seed), max(n, 0))]
 
 
 def _of_measure(q: measures.MeasureQuestion, split: str) -> Sample:
-    """Return the sample; distances count to the nearest view of the targets."""
+    """Return the sample; distances are to the nearest view of the targets."""
     views = tuple((view.x, view.y) for view in q.views)
     return Sample(q.id, q.question, q.answer, (), measures.CATEGORY, q.scene, q.start, views[0], q.l_steps, q.l_metres,
                   viewpoints=views, metadata={"split": split, "targets": list(q.targets), "measure": q.kind,
@@ -97,7 +97,7 @@ def house_multi(split: str, n: int, seed: int = 0) -> list[Sample]:
 
 
 def _of_rooms(q: MultiTargetQuestion, split: str) -> Sample:
-    """Return the sample; distances count to the nearest view, and the last view is to prove one of the targets."""
+    """Return the sample; distances are to the nearest view, and the last view must show one of the targets."""
     views = tuple((view.x, view.y) for view in q.views)
     return Sample(q.id, q.question, q.answer, (), q.category, q.scene, q.start, views[0], q.l_steps, q.l_metres,
                   viewpoints=views,
@@ -105,7 +105,7 @@ def _of_rooms(q: MultiTargetQuestion, split: str) -> Sample:
 
 
 def house_text(split: str, n: int, seed: int = 0) -> Iterator[Sample]:
-    """Yield questions of what is written: signs, labels, titles, clocks."""
+    """Yield questions about texts: signs, labels, titles, clocks."""
     return (_of_text(q, split) for q in texts.text_questions(_houses(split, seed), max(n, 0)))
 
 
@@ -116,9 +116,9 @@ def _of_text(q: texts.TextQuestion, split: str) -> Sample:
 
 
 def house_marks(samples: Iterable[Sample]) -> list[bool]:
-    """Return for each question about a built-in house whether its words fit several rooms or objects there.
+    """Return for each question about a built-in house whether its words match several rooms or objects there.
 
-    Privileged: a robot knows only what it has seen. Samples of other places are left out. Raises UnknownScene.
+    Privileged: a robot knows only what it has seen. Samples of other scenes are left out. Raises UnknownScene.
     """
     return [ambiguity(s.question, _known(s.scene)) is not None for s in samples if s.scene.startswith(PREFIX)]
 

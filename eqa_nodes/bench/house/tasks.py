@@ -1,7 +1,7 @@
 """Tasks in the built-in houses: navigation, questions about attributes and space, handling of objects.
 
-Each is made from the scene graph, planned on its navigation graph, and done once by its plan: what the plan does not do
-is no task. Social interaction there is none: nobody lives in these houses.
+Each task is generated from the scene graph, planned on its navigation graph, and executed once; tasks that the plan
+does not solve are dropped. There are no social interactions, because the houses are empty.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.world import world
 
-MOST_STEPS = 20  # of a plan: an agent has 24
-ANSWERS = 8  # options of a question, as the paper has it
-DISTRACTORS = 4  # interactions on offer beside those that are needed
-TRIES = 5  # objects or questions of a kind that are tried in a house
+MOST_STEPS = 20  # maximum of a plan; an agent has 24
+ANSWERS = 8  # options of a question, as in the paper
+DISTRACTORS = 4  # interactions offered besides the needed ones
+TRIES = 5  # maximum number of objects or questions of a kind tried per house
 _VERBS = {"pick": "pick up {}", "place": "put what you hold on {}", "open": "open {}", "close": "close {}",
           "switch_on": "turn on {}", "switch_off": "turn off {}"}
 _COUNTS = tuple(str(n) for n in range(1, ANSWERS + 1))
 
 
 def house_tasks(split: str, n: int, seed: int = 0) -> list[Task]:
-    """Return n tasks (fewer where the split runs out), at most one of each kind from a house; numbered from 0.
+    """Return n tasks (fewer at the end of the split), at most one of each kind per house; numbered from 0.
 
-    Houses come in an order that `seed` decides. Raises ConfigError for an unknown split.
+    `seed` decides the order of the houses. Raises ConfigError for an unknown split.
     """
     if split not in SPLITS:
         raise ConfigError(unknown("split", split, SPLITS))
@@ -49,7 +49,7 @@ def house_tasks(split: str, n: int, seed: int = 0) -> list[Task]:
 
 
 def tasks_of(seed: int) -> Iterator[Task]:
-    """Yield the tasks of one house: one of each kind that it has."""
+    """Yield the tasks of one house: at most one of each kind."""
     writer = _Writer(seed)
     for kind in (writer.attribute, writer.spatial, writer.navigation, writer.handling):
         task = next(kind(), None)
@@ -66,10 +66,10 @@ class _Writer:
         self._asked = candidates(self._place.house)
 
     def attribute(self) -> Iterator[Task]:
-        """Yield questions for a colour or a number."""
+        """Yield questions about a colour or a number."""
         for asked in self._some(self._asked[perception.ATTRIBUTE]):
             if " or " in asked.question:
-                continue  # two of the eight options would be left
+                continue  # only two of the eight options would remain
             if asked.answer in lexicon.WRONG_COLOURS:
                 near = {asked.answer, *asked.alternatives, *lexicon.NEAR_COLOURS.get(asked.answer, ())}
                 near |= {c for c, also in lexicon.NEAR_COLOURS.items() if asked.answer in also}
@@ -78,13 +78,13 @@ class _Writer:
                 yield from self._question("AttrQA", asked, [c for c in _COUNTS if c != asked.answer])
 
     def spatial(self) -> Iterator[Task]:
-        """Yield questions for a place, with the places of other objects as wrong answers."""
+        """Yield questions about a place, with the places of other objects as wrong answers."""
         every = dict.fromkeys(place for obj in self._facts.objects if (place := self._facts.place(obj)))
         for asked in self._some(self._asked[places.LOCALIZATION]):
             right = {asked.answer, *asked.alternatives}
             wrong = [place for place in every if place not in right and not asked.answer.endswith(place)
                      and _hangs(place) == _hangs(asked.answer)]
-            if asked.answer in every:  # a place, not the name of a room: the others are of the same form
+            if asked.answer in every:  # a place, not the name of a room, so the others have the same form
                 yield from self._question("SpatialQA", asked, wrong)
 
     def navigation(self) -> Iterator[Task]:
@@ -158,7 +158,7 @@ class _Writer:
         yield from self._proved(task, script)
 
     def _others(self, needed: Sequence[TaskOption]) -> list[TaskOption]:
-        """Return interactions that are possible in this house, and not needed."""
+        """Return interactions that are possible in this house but not needed."""
         found = []
         for obj, name in self._named(lambda t: liftable(t) or opens(t.kind) or switches(t.kind) is not None, 40):
             verb = "pick" if liftable(obj) else "open" if opens(obj.kind) else "switch_on"
@@ -184,7 +184,7 @@ class _Writer:
         return graph_of(self._place, start, approached).of(task)
 
     def _proved(self, task: Task, script: Sequence[str]) -> Iterator[Task]:
-        """Yield the task with its plan if the plan does it."""
+        """Yield the task with its plan if the plan solves it."""
         task = replace(task, expert=tuple(script), expert_steps=len(script))
         with closing(SimulatedWorld(replace(CAMERA, color=False))) as simulated:
             outcome = run_task(task, simulated, ScriptedAgent(), max_steps=len(script))
@@ -192,7 +192,7 @@ class _Writer:
             yield task
 
     def _named(self, fits: Callable[[HouseObject], bool], most: int = TRIES) -> Iterator[tuple[HouseObject, str]]:
-        """Yield objects that a person can name, in an order that the house decides."""
+        """Yield objects that a person can name, in an order drawn by the house's seed."""
         found = [(t, name) for t in self._facts.objects if fits(t) and (name := self._facts.name(t)) is not None]
         yield from sorted(found, key=lambda pair: self._draw("thing", pair[0].id))[:most]
 

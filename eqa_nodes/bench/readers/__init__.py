@@ -1,1 +1,1 @@
-"""Readers of published question files, one module for each data set. Poses are in the map frame; scenes have ids."""
+"""Readers of published question files, one module per data set. Poses are in the map frame; scenes have ids."""

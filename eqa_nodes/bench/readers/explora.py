@@ -1,15 +1,15 @@
 """ExploraQA: long paths by instruction, then a question whose answer is visible from any of several viewpoints.
 
-The published files are not at hand: this is the format as the paper describes it, in this project's own spelling. A
-JSON list with one object a question:
+The published files are not available to us: this is the format that the paper describes, with this project's own names.
+A JSON list with one object per question:
 
     question_id, scene_id, category    texts ("object ..." or "spatial ...": the paper's tables have both)
-    instruction, question, answer      texts; the robot gets the first two, one after the other
+    instruction, question, answer      texts; the robot gets the first two in sequence
     start_position, start_rotation     Habitat axes: metres; w, x, y, z
-    viewpoints                         [{position, rotation}], one or more: where the answer shows
+    viewpoints                         [{position, rotation}], one or more: where the answer is visible
     geodesic_distance                  metres of the reference path, l of E_score and SPL
     step_length                        optional: its atomic actions
-    extra_answers                      optional: texts that are as right
+    extra_answers                      optional: texts that are equally right
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def explora_file(folder: Path, split: str) -> Path:
 
 
 def read_explora(file: Path) -> list[Sample]:
-    """Read questions. Raises ConfigError for a missing file or a record that does not fit."""
+    """Read questions. Raises ConfigError for a missing file or an invalid record."""
     return [_sample(record) for record in questions(file, "question_id")]
 
 
@@ -57,7 +57,7 @@ def _sample(record: JsonRecord) -> Sample:
 
 
 def write_explora(file: Path, samples: Sequence[Sample]) -> None:
-    """Write questions as read_explora reads them. Raises ConfigError for one that lacks what the format needs."""
+    """Write questions in the format of read_explora. Raises ConfigError for one that lacks a required field."""
     check_samples(samples)
     write_json(file, [_record(sample) for sample in samples])
 

@@ -11,16 +11,16 @@ from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.samples import EM, Sample
 
 FRAMES_A_VIEW = 10  # k = floor(L / 10) views of a trajectory of L steps (section 5.1)
-HISTORIES = "express-v1"  # what names of trajectories as histories begin with
+HISTORIES = "express-v1"  # prefix of the names of trajectories as histories
 
 
 def read_express(file: Path, trajectories: bool = False, seed: int = 0) -> list[Sample]:
-    """Read EXPRESS-Bench in its own spelling (express-bench.json) or the renamed one (express-bench-slim.json).
+    """Read EXPRESS-Bench with its own field names (express-bench.json) or renamed ones (express-bench-slim.json).
 
     Reference metres: the geodesic distance; reference steps: the atomic actions of the recorded path, which the renamed
-    file leaves out. trajectories: for EM-EQA, metadata also name the trajectory as a history, its poses after each
-    action (Habitat axes: x, y, z, and w, x, y, z of the rotation) and how many views of it are shown, drawn by the
-    seed. Raises ConfigError for a missing file or a record that does not fit.
+    file omits. trajectories: True, for EM-EQA = the metadata also have the trajectory as a history, with its poses
+    after each action (Habitat axes: x, y, z, and w, x, y, z of the rotation) and the number of its views, drawn by the
+    seed. Raises ConfigError for a missing file or an invalid record.
     """
     samples = []
     for record in questions(file, "question_id", "episode_id"):
@@ -32,7 +32,7 @@ def read_express(file: Path, trajectories: bool = False, seed: int = 0) -> list[
 
 
 def _trajectory(record: JsonRecord) -> dict[str, object]:
-    """Return the recorded path as a history. Raises ConfigError where the file leaves it out."""
+    """Return the recorded path as a history. Raises ConfigError if the file omits it."""
     if not isinstance(record.data.get("actions"), dict):
         record.refuse("actions", "is missing: the task em replays the recorded trajectories, which express-bench.json "
                       "has as EXPRESS-Bench publishes it (the slim file has none)")
@@ -58,7 +58,7 @@ def _sample(record: JsonRecord) -> Sample:
 
 
 def _steps(record: JsonRecord) -> int | None:
-    """Return how many atomic actions the recorded path has: those listed, else their stated number."""
+    """Return the number of atomic actions of the recorded path: those listed, else the stated number."""
     if "actions" in record:
         actions = record.get("actions")
         if not isinstance(actions, (dict, list)):

@@ -16,24 +16,24 @@ from eqa_nodes.core.types.samples import ALLOWED_POSES, Sample
 from sim_bridge.scans import find_scan, read_box
 
 LETTERS = "ABCD"
-AREAS = "hm-eqa-areas.json"  # {"<scene>_<floor>": square metres}; not part of what is published
+AREAS = "hm-eqa-areas.json"  # {"<scene>_<floor>": square metres}; not published
 
 
 def allowed_steps(area_m2: float) -> int:
-    """Return how many poses an episode may have in a scene of this area, int(3 * sqrt(area)), as published.
+    """Return the maximum number of poses of an episode in a scene of this area, int(3 * sqrt(area)), as published.
 
-    area: of the bounding box of its navigation mesh in the plan, all floors together.
+    area_m2: horizontal area of the bounding box of its navigation mesh, all floors together, m².
     """
     return int(3 * math.sqrt(area_m2))
 
 
 def read_hm_eqa(folder: Path) -> list[Sample]:
-    """Read HM-EQA: questions.csv and scene_init_poses.csv, or both with hm-eqa- before the name. Raises ConfigError.
+    """Read HM-EQA: questions.csv and scene_init_poses.csv, or both with the prefix hm-eqa-. Raises ConfigError.
 
-    The options "(Do not choose this option)" stay, so that A..D mean the same as upstream. The data set has no ids:
-    the row number serves, and no reference paths. Metadata "allowed_steps" says how many poses an episode may have,
-    which ends it and is what the normalised steps are a share of, where hm-eqa-areas.json has the area or EQA_SCENES
-    the navigation mesh of the scene.
+    The options "(Do not choose this option)" are kept, so that A..D mean the same as upstream. The data set has no ids
+    (the row number is used) and no reference paths. Metadata "allowed_steps" is the maximum number of poses of an
+    episode and the divisor of normalised steps; it is known if hm-eqa-areas.json has the area or EQA_SCENES the
+    navigation mesh of the scene.
     """
     poses_file = first_of(folder, "hm-eqa", "the start poses of its scenes", *_both("scene_init_poses.csv"))
     questions_file = first_of(folder, "hm-eqa", "its questions", *_both("questions.csv"))
@@ -45,7 +45,7 @@ def read_hm_eqa(folder: Path) -> list[Sample]:
 
 
 def _both(name: str) -> tuple[str, str]:
-    """Return the name that tells whose file it is, which goes first in a folder of several data sets, and its own."""
+    """Return the name of a file with the data set's prefix, which has priority in a shared folder, and without it."""
     return f"hm-eqa-{name}", name
 
 
@@ -70,9 +70,9 @@ def _sample(number: int, row: JsonRecord, poses: Mapping[str, JsonRecord], areas
 
 
 def scene_area(scene: str) -> float | None:
-    """Return the area in the plan of the bounding box of a scene's navigation mesh, m²; None where it is not there.
+    """Return the horizontal area of the bounding box of a scene's navigation mesh, m²; None without a mesh.
 
-    Raises ConfigError for a file that is no navigation mesh.
+    Raises ConfigError for a file that is not a navigation mesh.
     """
     try:
         file = find_scan(f"hm3d/{scene}").navmesh
@@ -85,7 +85,7 @@ def scene_area(scene: str) -> float | None:
 
 def _choices(row: JsonRecord) -> tuple[str, ...]:
     try:
-        choices = ast.literal_eval(row.text("choices")[:10_000])  # a nest of more could exhaust the parser
+        choices = ast.literal_eval(row.text("choices")[:10_000])  # deeper nesting could exhaust the parser
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         choices = None
     if not isinstance(choices, list) or len(choices) != len(LETTERS) or not all(isinstance(c, str) for c in choices):
@@ -94,7 +94,7 @@ def _choices(row: JsonRecord) -> tuple[str, ...]:
 
 
 def _figure(row: JsonRecord, field: str) -> float:
-    """Return a number out of a cell. Raises ConfigError."""
+    """Parse the number in a cell. Raises ConfigError."""
     try:
         value = float(row.text(field))
     except ValueError:

@@ -12,7 +12,7 @@ from eqa_nodes.bench.readers.options import QUESTIONS, ReaderOptions
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.samples import ACTIVE, EM, TASKS, Sample
 
-PEOPLE = 3  # in each house of `house-people`
+PEOPLE = 3  # number in each house of `house-people`
 
 
 class HouseReader:
@@ -57,7 +57,7 @@ class HouseFloorsReader:
 
 
 class HouseMeasureReader:
-    """Questions of sizes, distances, gaps and fits in the built-in houses."""
+    """Questions about sizes, distances, gaps and fits in the built-in houses."""
 
     traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-measure")
 
@@ -67,7 +67,7 @@ class HouseMeasureReader:
 
 
 class HouseTextReader:
-    """Questions of what is written in the built-in houses: signs, labels, titles, clocks."""
+    """Questions about texts in the built-in houses: signs, labels, titles, clocks."""
 
     traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-text")
 
@@ -77,7 +77,7 @@ class HouseTextReader:
 
 
 class HouseNavqaReader:
-    """Questions about tours of the built-in houses, of times and paths."""
+    """Questions about tours of the built-in houses: times and paths."""
 
     traits = ReaderTraits(files=False, task=EM, command="eqa bench run --task em --dataset house-navqa")
 

@@ -16,19 +16,19 @@ from eqa_nodes.core.types.samples import EM, Sample
 SUBSETS = {"aeqa-557": "hm3d", "aeqa-184": "", "aeqa-41": "", "hm3d": "hm3d", "scannet": "scannet", "all": ""}
 _COUNTED = {"aeqa-184": 184, "aeqa-41": 41}
 QUESTIONS, IDS, PATHS = "open-eqa-v0.json", "open-eqa-v0-184-questions.json", "openeqa-init-trajs.json"
-FLOOR_CHANGE_M = 0.75  # a history whose camera rises or falls by more has been on two floors; a few steps are less
+FLOOR_CHANGE_M = 0.75  # a larger height range of the camera means two floors; a few steps are less
 
 
 def read_openeqa(folder: Path, subset: str = "aeqa-184", starts: bool = True) -> list[Sample]:
     """Read OpenEQA. subset: aeqa-557 (= hm3d), aeqa-184, aeqa-41, scannet or all.
 
-    Files, under the names that they are published with: open-eqa-v0.json; for the subsets of A-EQA 3D-Mem's
+    Files, with their published names: open-eqa-v0.json; for the subsets of A-EQA 3D-Mem's
     aeqa_questions-{184,41}.json or OpenEQA's list open-eqa-v0-184-questions.json; openeqa-init-trajs.json. 3D-Mem's
-    files alone are enough for their subsets: metadata "extra_answers_are" then says that these are unknown. Where a
-    robot begins is 3D-Mem's pose, else that of the history; starts False leaves it out. The reference length is that of
-    the recorded history: metres along it, and frames - 1 as a stand-in for timesteps (metadata "reference_steps_are");
+    files alone are sufficient for their subsets; metadata "extra_answers_are" then states that these are unknown. The
+    start is 3D-Mem's pose, else that of the history; starts=False omits it. The reference length is that of
+    the recorded history: metres along it, and frames - 1 in place of timesteps (metadata "reference_steps_are");
     metadata "multi_floor": whether it changes floor. Without openeqa-init-trajs.json they are unknown. Raises
-    ConfigError for a missing file, an unknown subset, or a record that does not fit.
+    ConfigError for a missing file, an unknown subset, or an invalid record.
     """
     if subset not in SUBSETS:
         raise ConfigError(unknown("OpenEQA subset", subset, SUBSETS))
@@ -38,9 +38,9 @@ def read_openeqa(folder: Path, subset: str = "aeqa-184", starts: bool = True) ->
 
 
 def _chosen(folder: Path, subset: str, alone: bool) -> tuple[list[JsonRecord], dict[str, JsonRecord]]:
-    """Return the records of a subset, and 3D-Mem's with their start poses by question id, where its file is there.
+    """Return the records of a subset, and 3D-Mem's records with start poses by question id, if its file exists.
 
-    alone: 3D-Mem's file is enough; not so for histories, which it calls by their scene.
+    alone: whether 3D-Mem's file is sufficient; it is not for histories, which it names by their scene.
     """
     placed: dict[str, JsonRecord] = {}
     wanted: set[str] | None = None
@@ -71,7 +71,7 @@ def _ids(file: Path) -> list[str]:
 
 
 def _histories(folder: Path, placed: Mapping[str, JsonRecord]) -> Mapping[str, Any]:
-    """Return the recorded paths by history; none where 3D-Mem's poses say where a robot begins."""
+    """Return the recorded paths by history; none if 3D-Mem's poses define the starts."""
     if placed and not (folder / PATHS).is_file():
         return {}
     histories = load(first_of(folder, "openeqa", "where a robot begins (or, for aeqa-184 and aeqa-41, 3D-Mem's "
@@ -88,10 +88,10 @@ def _sample(record: JsonRecord, start_of: JsonRecord, histories: Mapping[str, An
     placed: dict[str, Any] = {"scene": scene}
     metadata: dict[str, object] = {"episode_history": history}
     if EXTRA_ANSWERS in record and len(record.texts(EXTRA_ANSWERS)) < len(published := record.get(EXTRA_ANSWERS)):
-        metadata[EXTRA_ANSWERS] = published  # its own scorer shows the empty ones, too
+        metadata[EXTRA_ANSWERS] = published  # OpenEQA's scorer shows empty ones, too
     if "position" in record:
         metadata["extra_answers_are"] = f"unknown: {QUESTIONS} is not there"
-    if starts and "position" in start_of:  # 3D-Mem calls a history by its scene
+    if starts and "position" in start_of:  # 3D-Mem names a history by its scene
         if known is None:
             placed["scene"] = scan("hm3d", start_of.text("episode_history"))
         placed |= _start(start_of, "position", "rotation")
@@ -112,7 +112,7 @@ def _start(record: JsonRecord, position: str, rotation: str) -> dict[str, Any]:
 
 
 class OpenEqaReader:
-    """OpenEQA; split: a subset, by default aeqa-184 where a robot explores and all for EM-EQA."""
+    """OpenEQA; split: a subset, by default aeqa-184 for exploration and all for EM-EQA."""
 
     traits = ReaderTraits(robot="openeqa")
 

@@ -1,4 +1,4 @@
-"""What a reader of a data set is asked for."""
+"""The options of data set readers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from eqa_nodes.core.errors import ConfigError
 
 DATA_VARIABLE = "EQA_DATA"
-QUESTIONS = 500  # how many questions are generated unless a number is named
+QUESTIONS = 500  # default number of generated questions
 
 
 class ReaderOptions(NamedTuple):
-    """folder: as named on the command line, None = that of the environment. split: "" = the reader's own default.
+    """folder: from the command line, None = from the environment. split: "" = the reader's default.
 
-    limit: questions that are wanted, 0 = all; a reader of files may ignore it, for more than that are cut off. seed: of
-    what is drawn or generated. task: ACTIVE, EM or TASKS of bench/samples.py.
+    limit: number of questions wanted, 0 = all; a reader of files may ignore it, because the caller truncates. seed:
+    random seed for drawing and generating. task: ACTIVE, EM or TASKS of bench/samples.py.
     """
 
     name: str = ""
@@ -27,7 +27,7 @@ class ReaderOptions(NamedTuple):
     task: str = "active"
 
     def files(self) -> Path:
-        """Return the folder of the data set's files. Raises ConfigError where none is named."""
+        """Return the folder of the data set's files. Raises ConfigError if none is configured."""
         chosen = data_folder(self.folder)
         if chosen is None:
             raise ConfigError(f"the data set {self.name!r} is read from files: name their folder, or set "
@@ -36,6 +36,6 @@ class ReaderOptions(NamedTuple):
 
 
 def data_folder(folder: str | Path | None) -> Path | None:
-    """Return the folder of published data sets: as named, else EQA_DATA; None where neither says."""
+    """Return the folder of published data sets: the given one, else EQA_DATA; None if neither is set."""
     chosen = folder or os.environ.get(DATA_VARIABLE)
     return Path(chosen) if chosen else None

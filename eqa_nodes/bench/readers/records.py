@@ -1,4 +1,4 @@
-"""Records of question files. Every field is checked when it is read; errors name the record and the field."""
+"""Records of question files. Every field is checked when it is read; errors name record and field."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from typing import Any, NoReturn
 from eqa_nodes.core.errors import BadPose, ConfigError
 from eqa_nodes.core.types.geometry import Pose2, pose_from_habitat, position_from_habitat
 
-_OWN_NAME = re.compile(r"(?:^|/)([^/:]+:.*)", re.DOTALL)  # a simulator and what it opens, perhaps after its folder
+_OWN_NAME = re.compile(r"(?:^|/)([^/:]+:.*)", re.DOTALL)  # a simulator and its scene, perhaps after a folder
 
 
 def scan(dataset: str, scene: str) -> str:
-    """Return the name of a scanned scene, as the simulators know it: "habitat:hm3d/00006-HkseAnWCgqk".
+    """Return the simulators' name of a scanned scene: "habitat:hm3d/00006-HkseAnWCgqk".
 
-    scene: its id, with or without folders before it. A name of this project's own ("house:3", "mesh:/data/flat.glb")
-    stays as it is.
+    scene: its id, with or without leading folders. A name of this project ("house:3", "mesh:/data/flat.glb") is
+    unchanged.
     """
     own = _OWN_NAME.search(scene)
     return own[1] if own else f"habitat:{dataset}/{scene.rsplit('/', 1)[-1]}"
 
 
 class JsonRecord:
-    """One JSON object. Every getter raises ConfigError naming record and field."""
+    """One JSON object. Every getter raises ConfigError that names record and field."""
 
     def __init__(self, data: object, where: str) -> None:
-        """where: what the record is called in errors, such as "question '7'"."""
+        """where: name of the record in errors, such as "question '7'"."""
         if not isinstance(data, dict):
             raise ConfigError(f"{where} cannot be read: expected an object with named fields, got {data!r:.60}")
         self.data, self.where = data, where
@@ -50,7 +50,7 @@ class JsonRecord:
         return self.data[field]
 
     def text(self, field: str) -> str:
-        """Return a text that is not empty."""
+        """Return a non-empty text."""
         value = self.get(field)
         if not isinstance(value, str) or not value.strip():
             self.refuse(field, f"must be a text that is not empty, got {value!r:.60}")
@@ -64,7 +64,7 @@ class JsonRecord:
         return self.text(field)
 
     def id(self, field: str) -> int | str:
-        """Return a text or a whole number as it is written."""
+        """Return a text or an integer unchanged."""
         self.name(field)
         value: int | str = self.get(field)
         return value
@@ -84,14 +84,14 @@ class JsonRecord:
         return value
 
     def count(self, field: str) -> int:
-        """Return a whole number >= 0."""
+        """Return an integer >= 0."""
         value = self.number(field)
         if value < 0 or value != int(value):
             self.refuse(field, f"must be a whole number >= 0, got {value}")
         return int(value)
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """Return a list of texts; an absent one is empty, and empty texts, which OpenEQA's file has, are left out."""
+        """Return a list of texts, empty if absent; empty texts, which OpenEQA's file contains, are left out."""
         if field not in self:
             return ()
         value = self.get(field)
@@ -107,25 +107,25 @@ class JsonRecord:
         return [JsonRecord(item, f"{self.where}: {field}[{i}]") for i, item in enumerate(value)]
 
     def numbers(self, field: str, count: int) -> tuple[float, ...]:
-        """Return a list of so many finite numbers."""
+        """Return a list of `count` finite numbers."""
         value = self.get(field)
         if not isinstance(value, list) or not _vector(value, count):
             self.refuse(field, f"must be {count} finite numbers, got {value!r:.60}")
         return tuple(float(v) for v in value)
 
     def position(self, field: str) -> tuple[float, float, float]:
-        """Return a Habitat position in the map frame, metres."""
+        """Convert a Habitat position to the map frame, metres."""
         return position_from_habitat(self.numbers(field, 3))
 
     def pose(self, position: str, rotation: str) -> Pose2:
-        """Return a Habitat position and rotation (w, x, y, z) as a floor pose in the map frame."""
+        """Convert a Habitat position and rotation (w, x, y, z) to a floor pose in the map frame."""
         try:
             return pose_from_habitat(self.numbers(position, 3), self.numbers(rotation, 4))
         except BadPose as error:
             self.refuse(rotation, str(error))
 
     def path(self, field: str) -> list[tuple[float, ...]]:
-        """Return a list of one or more Habitat positions as they are, metres."""
+        """Return a list of one or more Habitat positions unchanged, metres."""
         value = self.get(field)
         if not isinstance(value, list) or not value or not all(isinstance(p, list) and _vector(p, 3) for p in value):
             self.refuse(field, f"must be a list of positions, three finite numbers each, got {value!r:.60}")
@@ -133,7 +133,7 @@ class JsonRecord:
 
 
 def questions(file: Path, *ids: str) -> list[JsonRecord]:
-    """Return the records of a JSON list, named by the first of the id fields that they have."""
+    """Return the records of a JSON list, each named by the first of the id fields that it has."""
     data = load(file)
     if not isinstance(data, list):
         raise ConfigError(f"the data set file {file} must hold a list of questions, not {data!r:.60}")
@@ -151,7 +151,7 @@ def path_length(positions: Sequence[Sequence[float]]) -> float:
 
 
 def first_of(folder: Path, dataset: str, content: str, *names: str) -> Path:
-    """Return the first of these files that the folder has. content: what they hold. Raises ConfigError naming all."""
+    """Return the first of these files that exists. content: what they contain, for the ConfigError that names all."""
     there = [folder / name for name in names if (folder / name).is_file()]
     if not there:
         raise ConfigError(f"cannot read the data set {dataset!r}: it needs {content}: put "
@@ -168,7 +168,7 @@ def load(file: Path) -> Any:
 
 
 def rows(file: Path) -> list[JsonRecord]:
-    """Return the rows of a CSV file with a header, named by their number from 0. Raises ConfigError."""
+    """Return the rows of a CSV file with a header, named by their index from 0. Raises ConfigError."""
     try:
         with file.open(newline="", encoding="utf-8-sig") as stream:
             return [JsonRecord(row, f"row {i} of {file.name}") for i, row in enumerate(csv.DictReader(stream))]
@@ -184,5 +184,5 @@ def _vector(value: Sequence[object], count: int) -> bool:
 def _finite(value: float) -> bool:
     try:
         return math.isfinite(value)
-    except OverflowError:  # a whole number too large for any length or id
+    except OverflowError:  # an integer too large for any length or id
         return False

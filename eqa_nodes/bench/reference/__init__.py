@@ -1,1 +1,1 @@
-"""Published numbers of the field as data, and whether a run may stand beside them."""
+"""Published results of the field as data, and whether a run is comparable with them."""

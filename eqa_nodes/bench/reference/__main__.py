@@ -1,4 +1,4 @@
-"""`python -m eqa_nodes.bench.reference`: the page of published numbers."""
+"""`python -m eqa_nodes.bench.reference`: prints the page of published results."""
 
 from eqa_nodes.bench.reference.published import published_page
 

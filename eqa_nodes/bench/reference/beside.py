@@ -1,7 +1,7 @@
 """A run's values beside the published ones, and the reasons why they are not comparable.
 
-What decides: the judge's prompts (their hash) and its exact model, the questions (their ids), limits and floors, what
-stands in no mean, and privileged parts.
+Criteria: the judge's prompts (their hash) and its exact model, the questions (their ids), limits and floors, values
+excluded from means, and privileged parts.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from eqa_nodes.bench.reference.rows import Limit, PublishedJudge, PublishedValue
 from eqa_nodes.bench.running.manifest import MIXED, RunManifest
 from eqa_nodes.core.types.samples import ACTIVE
 
-# Metrics that no judge of wording decides.
+# Metrics that do not depend on a judge of wording.
 NO_WORDING = ("hm_eqa_accuracy", "hm_eqa_normalised_steps", "succ", "gcs", "task_spl", "express_d_t", "npl", "ace",
               "wce", "metres", "sr", "osr", "spl")
 _IN_METRES = ("express_d_t", "metres")
-_SHARES = ("npl", "ace", "wce")  # printed by their paper as shares of 1
-_MOST = 5  # published values that a sentence names
-_JUDGE = re.compile(r"\((?P<model>.+), prompt (?P<prompt>[0-9a-f]{8})\)$")  # how judges that are models end their names
+_SHARES = ("npl", "ace", "wce")  # their paper prints them as shares of 1
+_MOST = 5  # maximum number of published values in a sentence
+_JUDGE = re.compile(r"\((?P<model>.+), prompt (?P<prompt>[0-9a-f]{8})\)$")  # end of the names of judges that are models
 
 
 class Beside(NamedTuple):
-    """Published values of one metric over the same questions, and the run's own. reasons: () = they are comparable.
+    """Published values of one metric over the same questions, and the run's own. reasons: () = comparable.
 
-    ours: per cent, or metres. plain: the same without blind guesses, None where it has none.
+    ours: per cent, or metres. plain: the same without blind guesses, None if there are none.
     """
 
     published: tuple[PublishedValue, ...]
@@ -42,7 +42,7 @@ class Beside(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Return one sentence for table and report."""
+        """Return one sentence for tables and reports."""
         first, metres = self.published[0], self.published[0].metric in _IN_METRES
         own = "-" if self.ours is None else f"{self.ours:.2f} m" if metres else (
             f"{self.ours / 100:.2f}" if first.metric in _SHARES else f"{self.ours:.1f}")
@@ -57,10 +57,10 @@ class Beside(NamedTuple):
 
 
 def beside(scores: Scores, manifest: RunManifest) -> list[Beside]:
-    """Return the published values over all categories of the run's data set and task, for metrics that the run has.
+    """Return the published values over all categories of the run's data set and task, for the run's metrics.
 
-    What a paper prints in several tables counts once, as in the first of them. Answers of several runs stand beside
-    none.
+    A value that a paper prints in several tables is used once, from the first of them. There are none for a run of
+    mixed answers.
     """
     if MIXED in manifest.config:
         return []
@@ -81,7 +81,7 @@ def beside(scores: Scores, manifest: RunManifest) -> list[Beside]:
 
 
 def sentences(scores: Scores, manifest: RunManifest) -> list[str]:
-    """Return a line for each group of published values, or one with the reason why there is none."""
+    """Return a line for each group of published values, or one line with the reason why there is none."""
     found = beside(scores, manifest)
     if found:
         return [row.sentence for row in found]
@@ -102,7 +102,7 @@ def own_values(scores: Scores, metric: str, source: str = "", category: str = ""
                forced: bool = False) -> list[float]:
     """Return the run's values of a metric as shares, metres or counts; questions without one are left out.
 
-    forced: C and E with a blind guess in place of each abstention, where all of them have one.
+    forced: C and E with a blind guess instead of each abstention, if all abstentions have one.
     """
     questions = chosen(scores, source, category)
     name = forced_metric(questions, metric) if forced else metric
@@ -110,7 +110,7 @@ def own_values(scores: Scores, metric: str, source: str = "", category: str = ""
 
 
 def forced_metric(questions: Iterable[QuestionScore], metric: str) -> str:
-    """Return the metric with a blind guess in place of an abstention; without such guesses the metric itself."""
+    """Return the metric with a blind guess instead of an abstention; without such guesses the metric itself."""
     guessed = all(q.blind_sigma is not None for q in questions if q.status == "abstained")
     return FORCED.get(metric, metric) if guessed else metric
 
@@ -140,7 +140,7 @@ def reasons(table: Table, metric: str, scores: Scores, manifest: RunManifest) ->
         yield "l in frames of the recorded history here, in timesteps there"
     if table.task == ACTIVE or table.limit.text:
         yield from _of_limits(table.limit, questions)
-    unknown = "published" in manifest.config  # nobody says which robot was asked
+    unknown = "published" in manifest.config  # the robot that was used is unknown
     if table.task == ACTIVE and not unknown and (floors := sum(q.multi_floor for q in questions)):
         yield f"{floors} questions were asked of a robot without stairs although their recorded path changes floor"
 
@@ -178,7 +178,7 @@ def ids_hash(ids: Iterable[str]) -> str:
 
 def _of_gaps(table: Table, metric: str, questions: Sequence[QuestionScore], scores: Scores,
              manifest: RunManifest) -> Iterator[str]:
-    """Compare how failures, abstentions and questions without a mark count."""
+    """Compare the treatment of failures, abstentions and questions without a mark."""
     count = Counter(q.status for q in questions)
     unscored = sum(q.unscored for q in questions) if metric not in NO_WORDING else 0
     if table.failed == BLIND != scores.failed and count["failed"] + count["abstained"]:
@@ -194,7 +194,7 @@ def _of_gaps(table: Table, metric: str, questions: Sequence[QuestionScore], scor
 
 
 def _of_limits(limit: Limit, questions: Sequence[QuestionScore]) -> Iterator[str]:
-    """Compare what ended episodes: a limit of the run's own, or the published one that the run did not have."""
+    """Compare the limits that end episodes: a limit only of the run, or a published one that the run lacks."""
     if limit.steps:
         kept = all(q.steps <= limit.steps for q in questions)
     elif limit.poses:

@@ -1,4 +1,4 @@
-"""ExploraQA (AQ-Nav): tables 2, 3 and 5 to 8 of the paper. Its own system is AQ-Nav; all others are its baselines."""
+"""ExploraQA (AQ-Nav): tables 2, 3 and 5 to 8 of the paper. Its own system is AQ-Nav; the others are baselines."""
 
 from __future__ import annotations
 

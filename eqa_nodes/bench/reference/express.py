@@ -58,7 +58,7 @@ frontier exploration (FBE) | 0.28 0.58 0.19
 goal-oriented exploration (GOE) | 0.27 0.58 0.18
 Fine-EQA | 0.34 0.59 0.22
 """
-# Confidence is Prismatic's probability that the final view answers the question: no judge of wording decides.
+# Confidence is Prismatic's probability that the final view answers the question: no judge of wording is used.
 _CONFIDENCE = PublishedJudge("confidence by Prism-DINOSigLIP 7B in the final view", (), "", "prism-dinosiglip+7b")
 _TABLE_4_OF = Table(PAPER, "table 4", "express", ACTIVE, _CONFIDENCE, ALL, limit=LIMIT)
 

@@ -1,6 +1,6 @@
-"""Systems after the benchmarks: A-EQA's 184 questions, EXPRESS-Bench and HM-EQA.
+"""Systems published after the benchmarks: A-EQA's 184 questions, EXPRESS-Bench and HM-EQA.
 
-Most of these values were read where others quote them; `Table.quoted` names it.
+Most of these values are quoted by other papers, which `Table.quoted` names.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from eqa_nodes.bench.reference.rows import (
 )
 from eqa_nodes.core.types.samples import ACTIVE, EM
 
-SPL = "openeqa_e_metres"  # "LLM-Match SPL" of 3D-Mem and those after it
+SPL = "openeqa_e_metres"  # "LLM-Match SPL" of 3D-Mem and later papers
 _README = "Pred-EQA's README"
-_NOTES = "public reading notes"  # of the paper: its own text was not at hand
-# The published evaluation of 3D-Mem is OpenEQA's scorer as it is: same prompts, same default model.
+_NOTES = "public reading notes"  # of the paper, whose own text was not available
+# The published evaluation of 3D-Mem is OpenEQA's unchanged scorer: same prompts, same default model.
 _GPT_4 = PublishedJudge("LLM-Match by GPT-4", LLM_MATCH.words, LLM_MATCH.prompt_sha256, LLM_MATCH.model)
 _OPENEQA_S = PublishedJudge("LLM-Match with OpenEQA's prompts, its model is not named", LLM_MATCH.words,
                      LLM_MATCH.prompt_sha256)
@@ -47,7 +47,7 @@ _ANSWERED = Subset("those of HM-EQA that were answered rightly", 0,
 
 def _of(paper: str, name: str, judging: PublishedJudge, quoted: str = "", limit: Limit = NO_LIMIT,
         subset: Subset = AEQA_184, task: str = ACTIVE) -> tuple[PublishedColumn, ...]:
-    """Return C and SPL of a table of A-EQA. Where the limit is 3D-Mem's, failures count as its code counts them."""
+    """Return C and SPL of a table of A-EQA. With 3D-Mem's limit, failures count as in its code."""
     of = Table(paper, name, "openeqa", task, judging, subset, failed=BLIND if limit.text else "", limit=limit,
                quoted=quoted)
     return PublishedColumn(of, C), PublishedColumn(of, SPL)
@@ -82,7 +82,7 @@ _PRED_EQA_EXPRESS = """
 Pred-EQA (Qwen2.5-VL 7B) | 47.44 68.54 34.31 5.80
 Pred-EQA (Qwen3-VL 8B) | 52.58 70.54 47.66 5.64
 """
-# Normalised steps are printed as shares of 1. NavMCP counts one for every 3 m or part of them of a drive.
+# Normalised steps are printed as shares of 1. NavMCP counts one step per started 3 m of a drive.
 _HM_EQA = """
 Explore-EQA | 58.4 52
 Graph-EQA | 63.5 20

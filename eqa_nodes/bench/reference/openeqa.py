@@ -1,4 +1,4 @@
-"""OpenEQA (Majumdar et al., CVPR 2024): table 2 of the paper, tables 3 to 5 of its supplement, each as it is printed.
+"""OpenEQA (Majumdar et al., CVPR 2024): table 2 of the paper, tables 3 to 5 of its supplement, each as printed.
 
 Some values are printed in several tables and differ there in the last digit, such as LLaMA-2 blind: 28.3 and 27.7.
 """
@@ -18,7 +18,7 @@ from eqa_nodes.core.types.samples import ACTIVE, EM
 
 PAPER = "Majumdar et al. 2024, OpenEQA"
 C, E = "openeqa_c", "openeqa_e_steps"
-# The paper says GPT-4; the exact model is the one that its published scorer asks by default.
+# The paper says GPT-4; the exact model is the default of its published scorer.
 LLM_MATCH = PublishedJudge("LLM-Match by GPT-4", ("llm", "match"),
                     "9fcb8bd1f18f3235e59d8bd658d0b2fc331d333819c6f970a63f533924200f81", "gpt-4-1106-preview")
 CATEGORIES = ("object recognition", "object localization", "attribute recognition", "spatial understanding",
@@ -48,7 +48,7 @@ def _sources(scannet: Subset, hm3d: Subset, both: Subset, active: Subset) -> tup
 
 
 def _guesses(em: Subset, active: Subset) -> tuple[PublishedColumn, ...]:
-    """Return the columns of table 3: with a blind guess in place of an abstention and without, of both tasks."""
+    """Return the columns of table 3: with and without a blind guess instead of an abstention, for both tasks."""
     return tuple(PublishedColumn(_table("supplement, table 3", task, subset, forced), C)
                  for task, subset in ((EM, em), (ACTIVE, active)) for forced in (True, False))
 

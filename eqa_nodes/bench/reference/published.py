@@ -1,4 +1,4 @@
-"""All published numbers, and the page that shows them as tables."""
+"""All published results, and the page that shows them as tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ notes that several readers of the paper published and that agree.
 
 
 def published_page() -> str:
-    """Return all published numbers as a page of Markdown: a table for each table of a paper."""
+    """Return all published results as a page of Markdown: one table per table of a paper."""
     parts = [_HEAD, f"EXPRESS-Bench, section 5.2, gives the share of questions with several right answers: "
              f"{', '.join(f'{share} % of {name}' for name, share in AMBIGUOUS.items())}.\n"]
     for title, rows in _grouped(PUBLISHED):
@@ -41,7 +41,7 @@ def _grouped(rows: Iterable[PublishedValue]) -> Iterator[tuple[str, list[Publish
 
 
 def _tables(rows: Sequence[PublishedValue]) -> Iterator[str]:
-    """Yield what is said of the values, and the lines: systems that share a column stand in one table."""
+    """Yield the notes on the values and the lines of tables; systems that share a column are in one table."""
     parts: list[tuple[dict[PublishedColumn, None], dict[str, dict[PublishedColumn, str]]]] = []
     for system in dict.fromkeys(row.system for row in rows):
         cells = {PublishedColumn(r.table, r.metric, r.category): r.text for r in rows if r.system == system}

@@ -1,4 +1,4 @@
-"""What a published number is: a value of a table of a paper, with the questions and the judge that it comes from."""
+"""Data types of published results: a value of a table of a paper, with its questions and its judge."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class Subset(NamedTuple):
-    """The questions that a value is a mean over. questions: how many, 0 = the paper does not say.
+    """The questions over which a value is a mean. questions: their number, 0 = the paper does not say.
 
-    ids_sha256: over their sorted ids, joined by line feeds; "" = any run of that many questions of the data set asked
-    the same ones, or nobody can tell (see `unknown`). source: "scannet" or "hm3d" where the data set has both, else "".
-    unknown: why nobody can tell which questions they are, "" = it is known.
+    ids_sha256: SHA-256 of their sorted ids, joined by line feeds; "" = any run with this number of questions of the
+    data set has the same ones, or they are unknown. source: "scannet" or "hm3d" if the data set has both, else "".
+    unknown: why the questions are unknown, "" = they are known.
     """
 
     name: str
@@ -22,10 +22,10 @@ class Subset(NamedTuple):
 
 
 class PublishedJudge(NamedTuple):
-    """Who marked. words: all must be in the name of a judge of the same kind; () = no judge of wording decides.
+    """The judge of a value. words: all occur in the name of a judge of the same kind; () = no judge of wording.
 
-    prompt_sha256: of the published prompts, as official judges state it, "" = not public. model: the exact name that
-    the published scorer asks, "" = not named.
+    prompt_sha256: hash of the published prompts, as official judges state it, "" = not public. model: exact name of the
+    published scorer's model, "" = not named.
     """
 
     name: str
@@ -35,7 +35,7 @@ class PublishedJudge(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """What ended an episode, in words. steps: so many atomic actions; poses: those that HM-EQA allows."""
+    """The limit that ended an episode, in words. steps: number of atomic actions; poses: the poses HM-EQA allows."""
 
     text: str = ""
     steps: int = 0
@@ -49,9 +49,9 @@ HM_EQA_LIMIT = Limit("int(3 sqrt(A)) poses up to 3 m apart", poses=True)
 class Table(NamedTuple):
     """Part of a table of a paper: values of one task over the same questions by one judge.
 
-    task: of a run that may stand beside it. forced: a blind guess stands in place of an abstention. failed: how failed
-    questions count (metrics/values.py), "" = not stated. quoted: where the values were read, "" = in the paper itself.
-    spread: what stands behind a value's ±, "" = its standard error.
+    task: task of comparable runs. forced: a blind guess replaces an abstention. failed: how failed questions count
+    (metrics/values.py), "" = not stated. quoted: the source of the values, "" = the paper itself.
+    spread: meaning of a value's ±, "" = its standard error.
     """
 
     paper: str
@@ -68,12 +68,12 @@ class Table(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Return paper and table for a reader."""
+        """Return paper and table as text."""
         return f"{self.paper}, {self.name}" + (f", as quoted in {self.quoted}" if self.quoted else "")
 
 
 class PublishedColumn(NamedTuple):
-    """Where the values of a column belong: the metric's name in scores.json, and the category, "" = all."""
+    """A column: the metric's name in scores.json, and the category, "" = all."""
 
     of: Table
     metric: str
@@ -81,9 +81,9 @@ class PublishedColumn(NamedTuple):
 
 
 class PublishedValue(NamedTuple):
-    """One value: per cent, or metres for d_T and path lengths. text: the value as it was published.
+    """One value: per cent, or metres for d_T and path lengths. text: the value as published.
 
-    error: its standard error as published, None = none, also where ± is something else (`Table.spread`).
+    error: its published standard error, None = none, also if ± means something else (`Table.spread`).
     """
 
     table: Table
@@ -101,10 +101,10 @@ def columns(of: Table, metric: str, categories: Sequence[str]) -> tuple[Publishe
 
 
 def values(layout: Sequence[PublishedColumn], text: str, factor: float = 1.0) -> Iterator[PublishedValue]:
-    """Yield the values of a table that is written as text: a line a system, "name | 33.5±1.0 - 35.5".
+    """Yield the values of a table in text form: one line per system, "name | 33.5±1.0 - 35.5".
 
-    "-" stands for no value. factor: of per cent, where the paper has shares. Raises ValueError for a line of another
-    length.
+    "-" means no value. factor: 100 if the paper has shares instead of per cent. Raises ValueError for a line with
+    another number of values.
     """
     for line in text.strip().splitlines():
         system, _, cells = line.partition("|")

@@ -1,1 +1,1 @@
-"""Pass 1: questions are asked by one worker or by several, and every answer is kept."""
+"""Pass 1: one or several workers ask the questions, and every answer is stored."""

@@ -22,18 +22,18 @@ from eqa_nodes.core.types.samples import ACTIVE, EM, Sample
 from eqa_nodes.core.version import __version__
 
 MANIFEST = "manifest.json"
-MIXED = "mixed"  # in the config of a run that holds answers of several others (bench/mixing.py)
-_SAME = ("task", "dataset", "dataset_sha256", "seed", "model", "config")  # what a resumed run may not change
+MIXED = "mixed"  # key in the config of a run with answers of several others (bench/mixing.py)
+_SAME = ("task", "dataset", "dataset_sha256", "seed", "model", "config")  # fields that a resumed run may not change
 
 
 @dataclass
 class RunManifest:
-    """See the field names. commit "" = not run from a git checkout; times are UTC in ISO 8601; "" = not yet.
+    """The manifest of a run. commit: "" = not run from a git checkout; times: UTC in ISO 8601, "" = not yet.
 
-    config: what decides the answers, as plain JSON; run: the whole RunConfig (config/run.py), {} where there is none.
-    sessions: how often the run was started (2 = resumed once); earlier_commits: those that it was started from before
-    this one. asked: name of the model that was asked, "" = none, or a run of an earlier version. whole: how many
-    questions the data set has, 0 = as many as are wanted, or a run of an earlier version.
+    config: the settings that decide the answers, as plain JSON; run: the whole RunConfig (config/run.py), {} if none.
+    sessions: number of starts of the run (2 = resumed once); earlier_commits: commits of the earlier starts.
+    asked: name of the model, "" = none, or unknown (run of an earlier version). whole: number of questions of the data
+    set, 0 = unlimited, or unknown (run of an earlier version).
     """
 
     dataset: str
@@ -62,7 +62,7 @@ class RunManifest:
 
     @property
     def share(self) -> str:
-        """Return how many questions the run asks, and out of how many: "20 of 184 questions"."""
+        """Return how many questions of the data set the run asks: "20 of 184 questions"."""
         return (f"{self.questions} of {self.whole} questions" if self.whole > self.questions else
                 f"{self.questions} question{'s' if self.questions != 1 else ''}")
 
@@ -72,7 +72,7 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
                    run: Mapping[str, object] | None = None, asked: str = "", whole: int = 0) -> RunManifest:
     """Write the manifest of a run that starts or continues.
 
-    Raises ConfigError when `out` holds a run of something else: what differs is named.
+    Raises ConfigError if `out` contains a different run; the message names the differences.
     """
     now = _now(RunManifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}), task=task,
                            run=dict(run or {}), asked=asked, whole=whole))
@@ -91,7 +91,7 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
 
 
 def differing_settings(*runs: RunManifest) -> list[tuple[str, ...]]:
-    """Return the settings that differ between runs: name, and how each run has it."""
+    """Return the settings that differ between runs: the name, and the value in each run."""
     all_of = [settings_of(run) for run in runs]
     names = sorted({name for one in all_of for name in one})
     return [(name, *(one.get(name, "default") for one in all_of)) for name in names
@@ -99,32 +99,32 @@ def differing_settings(*runs: RunManifest) -> list[tuple[str, ...]]:
 
 
 def settings_of(run: RunManifest) -> dict[str, str]:
-    """Return the settings that decide the answers of a run by whole names, such as "explorer.policy", and its model."""
+    """Return the settings that decide the answers of a run by full name ("explorer.policy"), and its model."""
     return {**_flat(run.config), "model": run.asked or run.model}
 
 
 def agent_of(run: RunManifest) -> str:
-    """Return who answers: the name of the agent, else that of the answerer."""
+    """Return the name of the agent, else that of the answerer."""
     return str(run.run.get("agent") or run.model)
 
 
 def answered_by(run: RunManifest) -> str:
-    """Return who answered, for captions: the answerer or agent, and the model that was asked."""
+    """Return the answerer or agent and its model, for captions."""
     return f"answerer {agent_of(run) or 'unknown'}" + (f", model {run.asked}" if run.asked else "")
 
 
 def policy_of(run: RunManifest) -> str:
-    """Return the exploration policy of a run, "" where nothing drives."""
+    """Return the exploration policy of a run, "" if nothing drives."""
     return "" if run.task == EM else settings_of(run).get("explorer.policy") or str(run.run.get("policy") or "")
 
 
 def commit_of(run: RunManifest) -> str:
-    """Return the short commit, and whether the checkout had changes."""
+    """Return the short commit, marked if the checkout had changes."""
     return (run.commit[:10] or "unknown") + (" with changes" if run.dirty else "")
 
 
 def _flat(config: Mapping[str, object]) -> dict[str, str]:
-    """Return the settings by whole names, "explorer.policy"; those of all nodes have the names alone."""
+    """Return the settings by full name ("explorer.policy"); settings of all nodes have no prefix."""
     flat = dict[str, str]()
     for name, value in config.items():
         if isinstance(value, Mapping):
@@ -136,14 +136,14 @@ def _flat(config: Mapping[str, object]) -> dict[str, str]:
 
 
 def state_manifest(out: Path, dataset: str, samples: Sequence[Sample], model: str = "") -> None:
-    """Write the manifest of a run whose questions come one after the other, with those that it has by now."""
+    """Write the manifest of a run that grows question by question, with its current questions."""
     now = _now(RunManifest(dataset, dataset_hash(samples), len(samples), 0, model, {}, asked=model))
     started = read_manifest(out).started if (out / MANIFEST).exists() else now.started
     write_json(out / MANIFEST, replace(now, started=started, finished=now.started))
 
 
 def _now(manifest: RunManifest) -> RunManifest:
-    """Return a manifest with what this process runs on, and when it began."""
+    """Return a manifest with the environment of this process and the time of its start."""
     commit, dirty = git_state()
     return replace(manifest, version=__version__, commit=commit, dirty=dirty,
                    python=platform.python_version(), numpy=np.__version__, platform=platform.platform(),
@@ -151,9 +151,9 @@ def _now(manifest: RunManifest) -> RunManifest:
 
 
 def _meant(value: object) -> object:
-    """Return what a manifest says, with the settings that its parameters mean in their place.
+    """Return a value of a manifest with its parameters replaced by the settings that they stand for.
 
-    Runs of earlier versions state other parameters, or state them under former names, for the same settings.
+    Runs of earlier versions have other parameters, or other names of parameters, for the same settings.
     """
     if not isinstance(value, Mapping):
         return value
@@ -166,9 +166,9 @@ def _meant(value: object) -> object:
 
 
 def _settings_of(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
-    """Return the settings of the nodes that may decide answers; what is computed from them is in its place.
+    """Return the settings of the nodes that may decide answers, with computed values in place of their sources.
 
-    Runs of earlier versions state map.blind_m as a number.
+    In runs of earlier versions map.blind_m is a number.
     """
     meant = merged(None, parameters).settings
     mapper, blind = meant.mapper, blind_m(meant.mapper.map, meant.mapper.robot)
@@ -196,7 +196,7 @@ def utc_now() -> str:
 
 
 def git_state() -> tuple[str, bool]:
-    """Return the commit of the checkout that the package runs from and whether it has changes; ("", False) outside."""
+    """Return the commit of the package's checkout and whether it has changes; ("", False) without a checkout."""
     folder = Path(__file__).resolve().parents[3]
     commit = _git(folder, "rev-parse", "HEAD")
     return commit, bool(commit and _git(folder, "status", "--porcelain", "--untracked-files=no"))

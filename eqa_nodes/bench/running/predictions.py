@@ -1,4 +1,4 @@
-"""The file of pass 1, one JSON line a question, durable before the next question is asked; and how far a run is."""
+"""The file of pass 1, one JSON line per question, durable before the next question is asked; progress of a run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PREDICTIONS = "predictions.jsonl"
 
 @dataclass(frozen=True)
 class Prediction:
-    """What became of one question. trace and bag: paths relative to the run directory, "" = none.
+    """The result of one question. trace and bag: paths relative to the run directory, "" = none.
 
-    traceback: where an error came from that nobody raised on purpose, "" = none. blind: the answer without having seen
-    anything, None where it was not asked for. note: what a person should know of how it came about, "" = nothing.
+    traceback: traceback of an unexpected error, "" = none. blind: the answer without any view, None if it was not asked
+    for. note: remark for the reader on how the answer was obtained, "" = none.
     predicates: which goal predicates of a task were true at the end, in the task's order; () = it has none. target_m:
-    distance from the last position to the target in metres, as somebody published it; None: the scorer measures it.
-    succeeded: whether the task was done, as somebody published it; None: when all its predicates are true. endless:
-    the path counts as infinite, since published results have lengths and none of this one.
+    published distance from the last position to the target, metres; None: the scorer measures it.
+    succeeded: published success of the task; None: it succeeded if all its predicates are true. endless:
+    the path counts as infinite, because the published results have lengths but none for this question.
     """
 
     id: str
@@ -44,19 +44,19 @@ class Prediction:
 
     @property
     def failed(self) -> bool:
-        """Whether the question ended in an error instead of an answer or an abstention."""
+        """Return whether the question ended in an error instead of an answer or an abstention."""
         return self.answer.error is not ErrorCode.NONE
 
 
 class LoadedPredictions(NamedTuple):
-    """Predictions by question id (the last line of an id counts), and the half-written last line that was dropped."""
+    """Predictions by question id (the last line of an id counts), and an incomplete last line that was dropped."""
 
     predictions: dict[str, Prediction]
     dropped: str
 
 
 def read_predictions(out: Path) -> LoadedPredictions:
-    """Read all predictions; a missing file means none. Raises StorageError for a broken line before the last."""
+    """Read all predictions, none if the file is missing. Raises StorageError for a broken line before the last."""
     found = read_lines(out / PREDICTIONS, Prediction, "ask")
     return LoadedPredictions({prediction.id: prediction for prediction in found.values}, found.dropped)
 
@@ -66,7 +66,7 @@ def _id_of(line: bytes) -> str:
 
 
 class PredictionWriter:
-    """Appends predictions; only one process at a time may (StorageError for the second)."""
+    """Appends predictions. Only one process at a time can be the writer (StorageError for a second one)."""
 
     def __init__(self, out: Path) -> None:
         self._path = out / PREDICTIONS
@@ -78,13 +78,13 @@ class PredictionWriter:
             raise
 
     def append(self, prediction: Prediction) -> None:
-        """Write one line durably. Raises StorageError, and ValueError for values that are not JSON."""
+        """Write one line durably. Raises StorageError; ValueError for values that JSON cannot represent."""
         self._lines.append(prediction)
 
     def put_in_order(self, ids: Sequence[str]) -> None:
         """Rewrite the file at the end of a run, one line for each question, in the order of `ids`.
 
-        A crash leaves the old file or the new one; both hold every answer.
+        A crash leaves either the old or the new file; both contain every answer.
         """
         path = self._path
         lines = {_id_of(line): line for line in path.read_bytes().splitlines(keepends=True)}
@@ -100,15 +100,15 @@ class PredictionWriter:
         self._lines.close()
 
 
-HOPELESS = 3  # questions: when the first so many of a sitting fail, the others would as well
-# What is wrong with one question, and says nothing of the next.
+HOPELESS = 3  # if this many first questions of a session fail, the others would fail, too
+# Errors that concern a single question and do not predict the next one.
 _OF_THE_QUESTION = (ErrorCode.BAD_QUESTION, ErrorCode.BAD_POSE, ErrorCode.UNKNOWN_SCENE, ErrorCode.CANCELED)
 
 
 class RunProgress(NamedTuple):
     """Progress after each question. note: one line for the user, may be empty.
 
-    before: at the start of a resumed run, what earlier sittings asked.
+    before: at the start of a resumed run, the predictions of earlier sessions.
     """
 
     done: int
@@ -120,11 +120,11 @@ class RunProgress(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """How pass 1 ended. unexpected: number of errors that are faults of the program.
+    """How pass 1 ended. unexpected: number of errors caused by bugs.
 
-    spent: why it ended before all were asked, "" = it did not; the questions that are left were not asked.
-    hopeless: what the first questions of this sitting failed with, when none of them had an answer and it ended
-    because of that; "" = it did not. reason: the message of the last question that failed.
+    spent: message if the budget ended the run early, "" = it did not; the remaining questions were not asked.
+    hopeless: error of the first questions of this session if the run ended because all of them failed, "" = it did
+    not. reason: error message of the last failed question.
     """
 
     total: int
@@ -139,12 +139,12 @@ class RunSummary(NamedTuple):
 
     @property
     def all_failed(self) -> bool:
-        """Whether there is no answer at all."""
+        """Return whether there is no answer at all."""
         return 0 < self.failed == self.asked + self.resumed
 
     @property
     def exit_code(self) -> int:
-        """0, 2 when the model's budget ended it, or 1 when the program itself failed somewhere or nothing was answered.
+        """Return 0, 2 if the model's budget ended the run, or 1 after an unexpected error or without any answer.
         """
         return 1 if self.unexpected or self.all_failed or self.hopeless else 2 if self.spent else 0
 
@@ -160,14 +160,14 @@ class RunSummary(NamedTuple):
 
 
 class Count:
-    """Counts predictions without storing them, and notifies the listener."""
+    """Counts predictions without storing them, and notifies a listener."""
 
     def __init__(self, total: int, listener: Callable[[RunProgress], None]) -> None:
         self._total, self._listener = total, listener
         self.done = self.failed = self.unexpected = 0
-        self.refused: set[str] = set()  # by the preflight: they are not asked
+        self.refused: set[str] = set()  # refused by the preflight, so not asked
         self.reason = self.hopeless = ""
-        self._first: list[bool] = []  # of this sitting: whether each failed for a reason that is not its own
+        self._first: list[bool] = []  # first questions of this session: whether each failed for a general reason
 
     def resume(self, before: Sequence[Prediction], dropped: str) -> None:
         """Add the predictions of earlier sessions, and report them."""
@@ -178,7 +178,7 @@ class Count:
                                        tuple(before)))
 
     def add(self, prediction: Prediction) -> None:
-        """Count a question that has ended."""
+        """Count a finished question."""
         self._count(prediction)
         if prediction.id not in self.refused and len(self._first) < HOPELESS:
             self._first.append(prediction.failed and prediction.answer.error not in _OF_THE_QUESTION)

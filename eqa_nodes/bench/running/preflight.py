@@ -1,4 +1,4 @@
-"""Before the first episode: what a run lacks, each kind of problem once, and what it will cost."""
+"""Checks before the first episode: missing requirements, each kind of problem once, and the expected cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Check = Callable[[], object]  # raises EqaError
 
 
 def scene_problems(samples: Sequence[Sample], task: str) -> list[Problem]:
-    """Return the simulators whose requirements are missing, with the problem."""
+    """Return the problems of simulators whose requirements are missing."""
     if task != ACTIVE:
         return []
     lost: dict[str, list[Sample]] = {}
@@ -37,7 +37,7 @@ def scene_problems(samples: Sequence[Sample], task: str) -> list[Problem]:
 
 
 def history_problems(samples: Sequence[Sample], source_of: Callable[[Sample], object]) -> list[Problem]:
-    """Return which histories are missing or unreadable, by the data set they belong to and the kind of error."""
+    """Return the problems of missing or unreadable histories, by data set and kind of error."""
     lost: dict[str, list[tuple[Sample, EqaError]]] = {}
     for sample in samples:
         error = _raised(lambda sample=sample: source_of(sample))  # type: ignore[misc]
@@ -49,12 +49,12 @@ def history_problems(samples: Sequence[Sample], source_of: Callable[[Sample], ob
 
 
 def setting_problems(checks: Iterable[tuple[str, Check]], questions: int) -> list[Problem]:
-    """Return which settings cannot work; each stops every question."""
+    """Return the problems of settings that cannot work; each affects all questions."""
     return [Problem(kind, questions, str(error)) for kind, check in checks if (error := _raised(check)) is not None]
 
 
 def check_unattended(config: RunConfig) -> None:
-    """Raise ConfigError for settings with which the agent would wait for a person: nobody replies in a benchmark."""
+    """Raise ConfigError for settings with which the agent waits for a person, who cannot reply in a benchmark."""
     drive, ask_back = config.settings.agent.node.drive, config.settings.agent.agent.ask_back
     if drive != GO or ask_back:
         raise ConfigError(f"node.drive is {drive} and agent.ask_back is {str(ask_back).lower()}: a benchmark asks "
@@ -62,7 +62,7 @@ def check_unattended(config: RunConfig) -> None:
 
 
 def refuse_if_hopeless(problems: Sequence[Problem], questions: int) -> None:
-    """Raise ConfigError with every problem when no question can be asked."""
+    """Raise ConfigError that lists all problems if no question can be asked."""
     if sum(p.questions for p in problems) >= questions:
         lines = "; ".join(p.line for p in problems)
         raise ConfigError(f"none of the {questions} questions can be asked. {lines}")
@@ -76,13 +76,13 @@ def _raised(check: Check) -> EqaError | None:
     return None
 
 
-VIEWS = 6.0  # in a batch: 13 of the first look, a handful after each leg, none where regions are ranked
-TOKENS_OF_IMAGE, TOKENS_OF_TEXT, TOKENS_OF_REPLY = 1000.0, 700.0, 110.0  # of 640 x 480; a prompt; one judged view
-ACTION_S, CALL_S, HISTORY_S = 0.12, 3.0, 1.0  # an action in the graph; a model's reply; choosing views
+VIEWS = 6.0  # per batch: 13 of the first look, a few after each leg, none for ranking regions
+TOKENS_OF_IMAGE, TOKENS_OF_TEXT, TOKENS_OF_REPLY = 1000.0, 700.0, 110.0  # 640 x 480; a prompt; one judged view
+ACTION_S, CALL_S, HISTORY_S = 0.12, 3.0, 1.0  # seconds per action in the graph; per model reply; per choice of views
 
 
 class Cost(NamedTuple):
-    """calls and tokens of a model, seconds of asking, and money where prices are known; of one question or several."""
+    """Calls and tokens of a model, seconds, and money if prices are known; for one or several questions."""
 
     calls: float = 0.0
     tokens: float = 0.0
@@ -94,12 +94,12 @@ class Cost(NamedTuple):
         return Cost(*(x + y for x, y in zip(self, other, strict=True)))
 
     def times(self, factor: float) -> Cost:
-        """Return this cost so many times."""
+        """Return this cost multiplied by a factor."""
         return Cost(*(factor * x for x in self))
 
 
 class Estimate(NamedTuple):
-    """A run before it begins. seconds of `cost`: with all its workers; basis: one line that says where this is from."""
+    """Expected cost of a run. seconds of `cost`: with all its workers; basis: its source in one line."""
 
     questions: int
     cost: Cost
@@ -107,16 +107,16 @@ class Estimate(NamedTuple):
 
 
 def cost_of(prediction: Prediction) -> Cost:
-    """Return what a question cost, its blind answer included."""
+    """Return the cost of a question, including its blind answer."""
     receipts = [prediction.answer.receipt, *([prediction.blind.receipt] if prediction.blind else [])]
     return Cost(sum(r.calls for r in receipts), sum(r.tokens_in + r.tokens_out for r in receipts),
                 sum(r.seconds for r in receipts), sum(r.money for r in receipts))
 
 
 def estimate_like(run: Path, samples: Sequence[Sample], workers: int = 1) -> Estimate:
-    """Estimate from another run's costs by category; for other categories from its mean.
+    """Estimate from another run's costs by category, for other categories from its mean.
 
-    Raises StorageError where that run has no prediction.
+    Raises StorageError if that run has no prediction.
     """
     category = {s.id: s.category for s in read_samples(run / SAMPLES)}
     costs: dict[str, list[Cost]] = defaultdict(list)
@@ -133,9 +133,9 @@ def estimate_like(run: Path, samples: Sequence[Sample], workers: int = 1) -> Est
 
 def estimate_documented(samples: Sequence[Sample], answerer: str, policy: str, task: str, *, views: int = 50,
                         call_s: float = CALL_S, workers: int = 1) -> Estimate:
-    """Estimate from documented means: of a policy in the built-in houses, or one call on `views` views (EM-EQA).
+    """Estimate from documented means of a policy in the built-in houses, or of one call on `views` views (EM-EQA).
 
-    call_s: seconds of a model's reply. A blind answer is one more call without a view.
+    call_s: duration of a model's reply, s. A blind answer is one more call without a view.
     """
     asks, traits = ANSWERERS.traits(answerer).asks_model, POLICIES.traits(policy)
     calls, steps = (1.0, 0.0) if task == EM else (traits.calls, traits.steps)
@@ -173,12 +173,12 @@ class RunEstimator:
             self._spent = self._spent.plus(cost_of(prediction))
 
     def add(self, prediction: Prediction) -> None:
-        """Count a question that has just ended."""
+        """Count a question that has just finished."""
         self._asked += 1
         self.before([prediction])
 
     def outlook(self) -> RunEstimate:
-        """Return what was spent, and the estimate for the whole run."""
+        """Return the cost so far and the estimate for the whole run."""
         left = self._total - self._counted
         pace = (self._now() - self._begin) / self._asked if self._asked else None
         whole = self._spent.times(self._total / self._counted) if self._counted else Cost()
@@ -186,7 +186,7 @@ class RunEstimator:
 
 
 def in_words(seconds: float) -> str:
-    """Return a duration as people say it: 45 s, 12 min, 3.5 h, 2.1 days."""
+    """Return a duration in a readable unit: 45 s, 12 min, 3.5 h, 2.1 days."""
     for unit, size, most in (("s", 1, 90), ("min", 60, 90), ("h", 3600, 48)):
         if seconds / size < most:
             return f"{seconds / size:.{1 if unit == 'h' else 0}f} {unit}"

@@ -1,4 +1,4 @@
-"""Pass 1: asks every question once, and loses no answer; and keeps questions that people asked one by one."""
+"""Pass 1: asks every question once without losing an answer; stores questions that people asked one by one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EPISODES = "episodes"
 
 
 class QuestionTask(NamedTuple):
-    """A question to ask: its place in the data set. refusal: what the preflight says of it, None = it can be asked."""
+    """A question to ask, with its index in the data set. refusal: answer from the preflight, None = it can be asked."""
 
     place: int
     sample: Sample
@@ -40,9 +40,9 @@ class QuestionTask(NamedTuple):
 
 
 class AskSettings(NamedTuple):
-    """What everybody who asks must know: the run directory, and whether each question is asked blind as well.
+    """Settings of everyone who asks: the run directory, and whether each question is also asked blind.
 
-    since_begin: stamps count from the begin of each episode; of recorded histories they stay as they are.
+    since_begin: True = stamps count from the beginning of each episode; False, for recorded histories = unchanged.
     """
 
     out: Path
@@ -51,12 +51,12 @@ class AskSettings(NamedTuple):
 
 
 class Engine(Protocol):
-    """Who asks: this process (SequentialEngine), or several (workers.ProcessEngine)."""
+    """Asks questions in this process (SequentialEngine) or in several (workers.ProcessEngine)."""
 
     def ask_all(self, tasks: Sequence[QuestionTask], asking: AskSettings) -> Generator[Prediction, None, None]:
         """Run every task once and yield predictions as they are ready, in any order.
 
-        When the model's budget is spent (`out_of_budget`), that prediction is the last one.
+        If the model's budget is spent (`out_of_budget`), that prediction is the last one.
         """
 
 
@@ -86,16 +86,16 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
              model: str = "", config: Mapping[str, object] | None = None, run: Mapping[str, object] | None = None,
              blind: bool = True, retry_failed: bool = False, task: str = ACTIVE, asked: str = "", whole: int = 0,
              preflight: Callable[[Sample], object] = lambda sample: None) -> RunSummary:
-    """Ask every sample that has no prediction yet; call it again on the same directory to go on after a kill.
+    """Ask every sample that has no prediction yet; call it again on the same directory to resume after a kill.
 
-    An EqaError fails its question with code and message; any other exception fails it as INTERNAL with its traceback;
-    the run goes on either way, but ends when the model's budget is spent, or when the first HOPELESS questions all fail
-    for reasons that are not their own. retry_failed: ask failed questions again.
+    An EqaError fails its question with code and message; any other exception fails it as INTERNAL with its traceback.
+    The run continues in both cases, but ends if the model's budget is spent, or if the first HOPELESS questions all
+    fail for general reasons. retry_failed: ask failed questions again.
     config, run, asked, whole: as in RunManifest. preflight: raises EqaError for a question that cannot be answered,
-    such as one whose history is missing: it has failed before any question is asked.
-    Each prediction is on the disk before it is counted; when all are there, their file is put into the order of the
-    questions, so that it does not tell who asked. Raises ConfigError for samples that cannot be run or a directory
-    that holds another run, StorageError when the directory cannot be written.
+    such as one with a missing history; it fails before any question is asked.
+    Each prediction is on the disk before it is counted; at the end the file is sorted in the order of the questions,
+    so it does not depend on the workers. Raises ConfigError for samples that cannot be run or a directory that contains
+    another run, StorageError if the directory cannot be written.
     """
     check_samples(samples)
     if task == ACTIVE:
@@ -115,7 +115,7 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
         with closing(engine.ask_all(checked, AskSettings(out, blind, task == ACTIVE))) as predictions:
             spent = ""
             for prediction in predictions:
-                if out_of_budget(prediction):  # it can be asked once there is more
+                if out_of_budget(prediction):  # it can be asked with a larger budget
                     spent = prediction.answer.message
                     continue
                 writer.append(prediction)
@@ -137,7 +137,7 @@ def out_of_budget(prediction: Prediction) -> bool:
 
 
 def episode_folder(index: int, sample_id: str) -> str:
-    """Return the folder of an episode inside the run directory: unique by its number, readable by its id."""
+    """Return the folder of an episode in the run directory: number (unique) and id (readable)."""
     return f"{EPISODES}/{index:04d}-{file_name(sample_id)}"
 
 
@@ -150,7 +150,7 @@ def ask(task: QuestionTask, runner: EpisodeRunner, asking: AskSettings) -> Predi
         result = runner.run(sample)
         guess = _blind(sample, runner) if asking.blind else None
         prediction = _prediction(task, result, guess, asking)
-        dumps(prediction)  # what cannot be written must fail here, as this question's error
+        dumps(prediction)  # values that cannot be written must fail here, as this question's error
         return prediction
     except EqaError as error:
         return Prediction(sample.id, failure(error), blind=_blind(sample, runner) if asking.blind else None)
@@ -181,7 +181,7 @@ def _prediction(task: QuestionTask, result: EpisodeResult, blind: Answer | None,
 
 
 def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:
-    """Ask blind; its failure is its own and leaves the episode's answer alone."""
+    """Ask blind; a failure does not affect the episode's answer."""
     try:
         return runner.blind(sample)
     except EqaError as error:
@@ -199,29 +199,29 @@ def _relative(path: Path, out: Path) -> str:
     return str(path.relative_to(out) if path.is_relative_to(out) else path)
 
 
-ASKED = "asked"  # the data set that a manifest names
+ASKED = "asked"  # name of the data set in the manifest
 
 
 class KeptRun:
     """Appends episodes to a run directory. Use it with `with`, or call `close`.
 
-    Raises StorageError where another one writes, or where the directory holds a run of a benchmark.
+    Raises StorageError if another process writes to it or if the directory contains a run of a benchmark.
     """
 
     def __init__(self, out: Path, model: str = "") -> None:
-        """model: who answers, for the manifest; "" = not known."""
+        """model: name of the model, for the manifest; "" = unknown."""
         self.out, self._model = out, model
         if (out / MANIFEST).exists() and (held := read_manifest(out).dataset) != ASKED:
             raise StorageError(f"{out} holds a run of {held or 'a benchmark'}: choose a new directory")
         out.mkdir(parents=True, exist_ok=True)
         self._writer = PredictionWriter(out)
         self._samples = read_samples(out / SAMPLES) if (out / SAMPLES).exists() else []
-        self._asked = set(self._writer.before.predictions)  # what a listing counts
+        self._asked = set(self._writer.before.predictions)  # ids that a listing counts
 
     def keep(self, question: str, place: str, result: EpisodeResult) -> int:
-        """Write an episode that has ended, durably, and return its place in a listing of the directory, from 0.
+        """Write a finished episode durably, and return its index in a listing of the directory, from 0.
 
-        One that cannot be written whole leaves no trace in the listing. Raises StorageError, OSError.
+        An episode that cannot be written completely is not listed. Raises StorageError, OSError.
         """
         number = len(self._samples) + 1
         sample = Sample(f"{number:04d}", question, "", scene=place)
@@ -237,7 +237,7 @@ class KeptRun:
         return sum(known.id in self._asked for known in samples) - 1
 
     def close(self) -> None:
-        """Let the directory go; a second call does nothing."""
+        """Release the directory; a second call does nothing."""
         self._writer.__exit__(None, None, None)
 
     def __enter__(self) -> KeptRun:

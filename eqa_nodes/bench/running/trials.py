@@ -1,4 +1,4 @@
-"""Runs many short episodes in process under several settings, and compares exploration policies by them."""
+"""Runs many short episodes in process under several settings, to compare exploration policies."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from eqa_nodes.bench.metrics.scores import RESAMPLES
 from eqa_nodes.bench.metrics.values import value_of
 
 TRIALS = "trials.jsonl"
-_MEMORY = Path("/dev/shm")  # where there is one, nothing waits for a disk: these memories are thrown away
-RIGHT = 4.0  # marks from here on count as right
+_MEMORY = Path("/dev/shm")  # if it exists, no disk access is needed: these memories are temporary
+RIGHT = 4.0  # mark from which an answer counts as right
 _NOISE = "memory.perception.noise."
 NOISE: Mapping[str, Mapping[str, float]] = {
     "none": {}, "moderate": {f"{_NOISE}miss": 0.2, f"{_NOISE}confuse": 0.1, f"{_NOISE}range_m": 4.5},
@@ -43,7 +43,7 @@ NOISE: Mapping[str, Mapping[str, float]] = {
 
 
 class Arm(NamedTuple):
-    """A setting of the chain: what is compared. parameters: {node: {dotted name: value}}, JSON values only."""
+    """A configuration to compare. parameters: {node: {dotted name: value}}, JSON values only."""
 
     name: str
     noise: str
@@ -60,10 +60,10 @@ class GradedAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of one question under one arm. text "": no answer; floor_m2: floor that was explored.
+    """The result of one question under one arm. text: "" = no answer; floor_m2: explored floor area.
 
-    calls: of a model; where none was asked, batches that one would have been asked: the rooms once, the first look,
-    views after each drive, answers. images: that were shown to it.
+    calls: number of model calls; without a model, the batches that it would have received: the rooms once, the first
+    look, views after each drive, answers. images: number of images in them.
     """
 
     question: str
@@ -79,22 +79,22 @@ class Trial:
 
     @property
     def mark(self) -> float:
-        """The judge's mark, 1..5; a failed question has the lowest."""
+        """The judge's mark, 1..5; 1 for a failed question."""
         return 1.0 if self.score.sigma is None else self.score.sigma
 
     @property
     def answered(self) -> bool:
-        """Whether an answer was given; partial results of a failed question do not count."""
+        """Return whether an answer was given; partial results of a failed question do not count."""
         return bool(self.text) and not self.score.error
 
     @property
     def right(self) -> bool:
-        """Whether the answer given is right."""
+        """Return whether the given answer is right."""
         return self.mark >= RIGHT
 
     @property
     def correctness(self) -> float:
-        """C of OpenEQA, 0..1."""
+        """OpenEQA's C, 0..1."""
         return openeqa_c(self.mark)
 
 
@@ -113,12 +113,12 @@ def noise_of(name: str) -> dict[str, float]:
 
 def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits: Limits, workers: int = 2,
                progress: Callable[[int], None] = lambda done: None) -> list[Trial]:
-    """Ask every question under every arm, house by house on `workers` processes; return the trials in their order.
+    """Ask every question under every arm, house by house on `workers` processes; return the trials in order.
 
-    What `out` already holds is not asked again: each trial is on the disk when it has ended. progress: hears how many
-    there are after each.
-    Raises ConfigError for fewer than one worker, EqaError when each of the first HOPELESS episodes fails, and what an
-    episode raises.
+    Trials that are already in `out` are not repeated: each is on the disk when it ends. progress: receives the number
+    of trials after each.
+    Raises ConfigError for fewer than one worker, EqaError if all of the first HOPELESS episodes fail, and the errors of
+    an episode.
     """
     if workers < 1:
         raise ConfigError(f"episodes need at least one worker process, got {workers}")
@@ -142,7 +142,7 @@ def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits
 
 
 def read_trials(out: Path) -> list[Trial]:
-    """Return the trials that a directory holds; a half-written last line is left out. Raises StorageError."""
+    """Read the trials of a directory; an incomplete last line is left out. Raises StorageError."""
     return read_lines(out / TRIALS, Trial, "run the trial").values
 
 
@@ -168,7 +168,7 @@ def _trial(result: EpisodeResult, sample: Sample, arm: Arm, images: int) -> Tria
     weighed = tuple(_judged(sample, w) for _, w in trace.weighed)
     with closing(Truth()) as truth:
         score = question_score(sample, Prediction(sample.id, answer, result.final_pose), OfflineJudge(), truth)
-    score = replace(score, seconds=0.0)  # the same episode is the same trial, however fast the machine
+    score = replace(score, seconds=0.0)  # trials do not depend on the speed of the machine
     return Trial(sample.id, sample.scene, arm.name, arm.noise, weighed, text, score, _explored_m2(trace.grid),
                  answer.receipt.calls or 2 + len(trace.decisions) + len(trace.weighed), images)
 
@@ -191,7 +191,7 @@ def mark_of(sample: Sample, text: str) -> float:
 
 
 BASELINES, WHOLE = ("frontier", "express-frontier", "fine-eqa"), "best"
-# Our own policy with a part switched off: {name of the arm: parameters of the explorer}.
+# Our own policy with one part disabled: {name of the arm: parameters of the explorer}.
 ABLATIONS: Mapping[str, Mapping[str, object]] = {
     "best, no rooms": {"params.best.rooms": False},
     "best, no looks": {"params.best.looks": False},
@@ -202,7 +202,7 @@ ABLATIONS: Mapping[str, Mapping[str, object]] = {
 
 
 class MetricColumn(NamedTuple):
-    """A figure of the table: heading, factor, digits, and the value of one trial (None: not in the mean)."""
+    """A column of the table: heading, factor, digits, and the value of one trial (None = excluded from the mean)."""
 
     heading: str
     factor: float
@@ -229,7 +229,7 @@ PAIRED = ("E_path %", "EXPRESS C %", "C %")
 
 
 class ArmRow(NamedTuple):
-    """One arm: its figures in the order of COLUMNS, and how its questions ended."""
+    """One arm: its values in the order of COLUMNS, and how its questions ended."""
 
     noise: str
     name: str
@@ -252,12 +252,12 @@ class ArmComparison(NamedTuple):
 
 
 def arm_rows(trials: Sequence[Trial]) -> list[ArmRow]:
-    """Return a row for each noise and arm, in the order in which they come."""
+    """Return a row for each noise and arm, in the order of their first trial."""
     return [_row(group) for group in _by_arm(trials).values()]
 
 
 def pairs(trials: Sequence[Trial]) -> list[ArmComparison]:
-    """Return every policy against the baselines, and every ablation against the whole, under the same noise."""
+    """Compare every policy with the baselines, and every ablation with the whole policy, under the same noise."""
     arms = _by_arm(trials)
     return [_pair(arms[noise, name], arms[noise, other]) for noise, name in arms
             for other in ((WHOLE,) if name in ABLATIONS else BASELINES) if other != name and (noise, other) in arms]
@@ -295,7 +295,7 @@ def _pair(a: Sequence[Trial], b: Sequence[Trial]) -> ArmComparison:
 def ratio_of_means(a: Sequence[float | None], b: Sequence[float | None], seed: int = 0) -> MeanInterval:
     """Return mean(a) / mean(b) over the questions that both have a value for, with its 95 % bootstrap interval.
 
-    There is none of one question, or where every question has the same values.
+    There is no interval for one question, or if all questions have the same values.
     """
     both = np.array([(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None])
     excluded = len(a) - len(both)
@@ -310,7 +310,7 @@ def ratio_of_means(a: Sequence[float | None], b: Sequence[float | None], seed: i
 
 
 def tables(trials: Sequence[Trial]) -> str:
-    """Return all figures as Markdown."""
+    """Return all tables as Markdown."""
     parts = []
     for noise in dict.fromkeys(t.noise for t in trials):
         rows = [r for r in arm_rows(trials) if r.noise == noise]

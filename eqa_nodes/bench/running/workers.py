@@ -1,6 +1,6 @@
-"""Distributes the questions of one run over processes of this machine, and replaces those that die.
+"""Distributes the questions of one run over processes of this machine, and replaces processes that die.
 
-The parent alone writes predictions; a worker ends with its parent.
+Only the parent writes predictions; a worker ends with its parent.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from eqa_nodes.bench.running.runner import AskSettings, QuestionTask, ask, failu
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost
 from eqa_nodes.core.types.samples import EpisodeRunner
 
-Opening = Callable[[int], EpisodeRunner]  # opens what a worker asks with, given its number; must be picklable
-TRIES = 2  # of a question whose worker dies
-STOP_DEADLINE_S = 10.0  # for workers to end their graphs
+Opening = Callable[[int], EpisodeRunner]  # opens the runner of a worker, given its number; must be picklable
+TRIES = 2  # attempts for a question whose worker dies
+STOP_DEADLINE_S = 10.0  # time for workers to end their graphs
 
 
 class Lost(NamedTuple):
-    """A worker ended without an answer. why: one line."""
+    """A worker that ended without an answer. why: reason in one line."""
 
     why: str
 
 
 class WorkerRefused(NamedTuple):
-    """A worker cannot begin at all: settings, or something that is missing. why: one line."""
+    """A worker that cannot start, because of settings or missing requirements. why: reason in one line."""
 
     why: str
 
 
 class ProcessEngine:
-    """Gives each worker a question, and the next one when it is done. Implements Engine.
+    """Gives each worker a question, and the next one when it has finished. Implements Engine.
 
-    A worker that dies is replaced and its question asked once more; when that worker dies as well the question has
-    failed (NODE_LOST). A worker whose budget is spent gets no more. Raises ConfigError for fewer than one worker,
-    NodeLost when workers die and none gives an answer, EqaError when one cannot begin.
+    A worker that dies is replaced and its question is asked once more; if that worker dies, too, the question fails
+    (NODE_LOST). A worker with a spent budget gets no more questions. Raises ConfigError for fewer than one worker,
+    NodeLost if workers die and none gives an answer, EqaError if one cannot start.
     """
 
     def __init__(self, opening: Opening, workers: int) -> None:
@@ -68,10 +68,10 @@ class ProcessEngine:
                     raise EqaError(f"worker {number + 1} cannot begin: {result.why}")
                 task = busy.pop(number, None)
                 if task is None:
-                    continue  # it ended when it had nothing to do
+                    continue  # it ended while idle
                 in_a_row = in_a_row + 1 if isinstance(result, Lost) else 0
                 if isinstance(result, Prediction) and out_of_budget(result):
-                    waiting.appendleft(task)  # its worker's share is spent; another one may have some left
+                    waiting.appendleft(task)  # this worker's share of the budget is spent; another may have some left
                     spent = result
                     continue
                 if isinstance(result, Prediction):
@@ -102,7 +102,7 @@ class _WorkerProcess(NamedTuple):
 
 
 class WorkerPool:
-    """Spawned processes by number, 0, 1, ..; each has at most one task, and asks with what `opening` opens for it."""
+    """Spawned processes by number, 0, 1, ..; each has at most one task, and uses the runner that `opening` opens."""
 
     def __init__(self, opening: Opening, asking: AskSettings) -> None:
         self._opening, self._asking = opening, asking
@@ -110,22 +110,22 @@ class WorkerPool:
         self._workers: dict[int, _WorkerProcess] = {}
 
     def start(self, number: int) -> None:
-        """Start a worker, or replace a dead one; it takes its first task when it is ready."""
+        """Start a worker or replace a dead one; it accepts its first task when it is ready."""
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs, self._opening, self._asking, number),
                                         name=f"worker-{number + 1}")
         with one_thread_each():
             process.start()
-        theirs.close()  # so that its death is the end of the pipe
+        theirs.close()  # so that the pipe ends with the worker
         self._workers[number] = _WorkerProcess(process, ours)
 
     def give(self, number: int, task: QuestionTask) -> None:
         """Send a task."""
-        with suppress(OSError):  # it is dead, and `next` finds the end of its pipe
+        with suppress(OSError):  # a dead worker: `next` finds the end of its pipe
             self._workers[number].pipe.send(task)
 
     def next(self) -> tuple[int, Prediction | Lost | WorkerRefused]:
-        """Wait for an answer or the death of a worker; an answer before the death counts."""
+        """Wait for an answer or the death of a worker; an answer sent before the death counts."""
         ready = connection.wait([worker.pipe for worker in self._workers.values()])
         number, worker = next((n, w) for n, w in self._workers.items() if w.pipe in ready)
         try:
@@ -137,7 +137,7 @@ class WorkerPool:
         return number, result
 
     def close(self) -> None:
-        """Let the workers end; those that do not are killed at the deadline."""
+        """End the workers; those still running at the deadline are killed."""
         for worker in self._workers.values():
             worker.pipe.close()
         end = time.monotonic() + STOP_DEADLINE_S
@@ -151,7 +151,7 @@ class WorkerPool:
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Let processes that start in here compute with one thread each: they share the processors already."""
+    """Limit processes that are started in this context to one thread each, because they share the processors."""
     name = "NUMBA_NUM_THREADS"
     before = os.environ.get(name)
     os.environ[name] = "1"
@@ -164,10 +164,10 @@ def one_thread_each() -> Iterator[None]:
 
 
 def _work(pipe: Connection, opening: Opening, asking: AskSettings, number: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and closes the pipe
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it and closes the pipe
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.environ["EQA_WORKER"] = str(number)  # simulators with processes of their own take turns with the GPUs by it
-    with suppress(EOFError, BrokenPipeError):  # the parent has no more tasks, or no more use for answers
+    os.environ["EQA_WORKER"] = str(number)  # simulators choose the GPU of their process by it
+    with suppress(EOFError, BrokenPipeError):  # the parent has no more tasks, or does not need the answers any more
         _serve(pipe, opening, asking, number)
 
 
@@ -176,7 +176,7 @@ def _serve(pipe: Connection, opening: Opening, asking: AskSettings, number: int)
     try:
         runner = opening(number)
     except EqaError as error:
-        pipe.recv()  # a task comes before anything else
+        pipe.recv()  # a task arrives before anything else
         pipe.send(WorkerRefused(f"{type(error).__name__}: {error}"))
         return
     with closing(runner):
@@ -185,7 +185,7 @@ def _serve(pipe: Connection, opening: Opening, asking: AskSettings, number: int)
 
 
 def _end_with_parent() -> None:
-    """End at once when the parent dies, because the answer could not be stored."""
+    """End immediately when the parent dies, because the answer could not be stored."""
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
