@@ -1,4 +1,4 @@
-"""What a model was asked in an episode, for pages: small pictures with their numbers, its words, and what it cost."""
+"""The model calls of an episode, for pages: small pictures with their numbers, the replies, and the costs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from eqa_nodes.core.types.trace import Destination, EpisodeTrace, destinations
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.wire.image_files import decode_image
 
-THUMB_PX, _QUALITY = 200, 76  # on a smaller picture numbers are larger
-MOST = 6  # pictures shown of a call; one that judges views has more
+THUMB_PX, _QUALITY = 200, 76  # numbers are drawn larger on smaller pictures
+MOST = 6  # maximum pictures shown per call; calls that judge views have more
 _RING, _RING_PX = (245, 158, 11), 11  # where the model saw its evidence
 _TITLES = {"decide": "Decides", "regions": "Names rooms", "assess": "Judges views", "answer": "Answers"}
-_PLAIN = {LOOK_ROUND: "a look round", POINTED: "a place it pointed at"}  # kinds of options in fewer words
+_PLAIN = {LOOK_ROUND: "a look round", POINTED: "a place it pointed at"}  # short names of kinds of options
 _NOT_KEPT = "this picture is not kept in the episode"
 
 
 class CallThumb(NamedTuple):
-    """A picture of a call. src: "" = it is not shown, and the caption says why; number: as the model knows it."""
+    """A picture of a call. src: "" = not shown, for the reason in the caption; number: the picture's in the prompt."""
 
     number: int
     src: str
@@ -40,9 +40,9 @@ class CallThumb(NamedTuple):
 
 
 class OptionLine(NamedTuple):
-    """An option as the page lists it. room: as the model says, else as the map believes; went: the robot went there.
+    """An option in the page's list. room: according to the model, else to the map; went: the robot went there.
 
-    number: 0 for a place that the model pointed at, which had none; distance_m: of the path, 0 where there is none.
+    number: 0 for a place that the model pointed at; distance_m: length of the path, 0 if there is none.
     """
 
     number: int
@@ -54,9 +54,9 @@ class OptionLine(NamedTuple):
 
 
 class CallCard(NamedTuple):
-    """One call. seconds_in: since the episode began; more: pictures that are not shown; others: options likewise.
+    """One call. seconds_in: since the start of the episode; more, others: number of pictures, options not shown.
 
-    went: where it sent the robot, where that is none of its options; "" for nowhere.
+    went: destination of the robot if it is not one of the options; "" for none.
     """
 
     number: int
@@ -83,7 +83,7 @@ class CallsSection(NamedTuple):
 
 
 def calls_of(trace: EpisodeTrace, keep: Keep) -> CallsSection | None:
-    """Return the calls of an episode; None where no model was asked. Of many calls some show no pictures."""
+    """Return the calls of an episode; None if no model was asked. If there are many, some show no pictures."""
     calls = trace.calls
     if not calls:
         return None
@@ -110,7 +110,7 @@ def card_of(number: int, call: ModelCall, views: Mapping[int, Keyframe], went: D
 
 
 def chosen_pictures(call: ModelCall) -> Sequence[int]:
-    """Return which pictures of a call are shown, in order: of many those that the model said something of."""
+    """Return the indices of the pictures of a call to show, in order; if many, those that the model mentions."""
     if len(call.pictures) <= MOST:
         return range(len(call.pictures))
     matter = sorted(range(len(call.pictures)), key=lambda i: (
@@ -148,7 +148,7 @@ def _thumb(index: int, picture: CallPicture, views: Mapping[int, Keyframe], proo
 
 
 def _lines(call: ModelCall, went: int) -> Sequence[OptionLine]:
-    """Return all options, the heaviest first."""
+    """Return all options, the one with the highest weight first."""
     heaviest = sorted(enumerate(call.options, 1), key=lambda pair: (-pair[1].weight, pair[0]))
     return [_line(n, weighed, n == went) for n, weighed in heaviest]
 
@@ -161,5 +161,5 @@ def _line(number: int, weighed: WeighedOption, went: bool) -> OptionLine:
 
 
 def _finite(u: float, v: float) -> bool:
-    """Say whether a pixel can be drawn: a trace may come from anywhere."""
+    """Return whether a pixel can be drawn, because traces are untrusted input."""
     return math.isfinite(u) and math.isfinite(v) and max(abs(u), abs(v)) < 1e6

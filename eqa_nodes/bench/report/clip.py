@@ -1,4 +1,4 @@
-"""A short film of an episode to share: what the robot saw, the map as it grew, what it decided, and the proof."""
+"""A short clip of an episode to share: the robot's views, the growing map, the decisions, and the evidence."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.media.animation import check_kind, write_animation
 from eqa_nodes.wire.image_files import decode_image
 
-MOST_BYTES = 6_000_000  # what chats and issue trackers take
-_FRAMES = 48  # of the way; the decisions are always among them
+MOST_BYTES = 6_000_000  # limit of chats and issue trackers
+_FRAMES = 48  # maximum of the path; the decisions are always included
 _VIEW, _MAP = (400, 300), 300  # pixels
 _TOP, _BELOW, _GAP = 54, 86, 10
 _SIZE = 3 * _GAP + _VIEW[0] + _MAP, 2 * _GAP + _TOP + _VIEW[1] + _BELOW
@@ -37,21 +37,21 @@ _FONT, _LARGE = 15, 19
 
 @dataclass(frozen=True)
 class _Scene:
-    """One image of the clip: what is seen, until when the map shows what was known, and what is said."""
+    """One image of the clip: the view, the time of the map, and the text."""
 
     stamp_ns: int
     jpeg: bytes
     said: str
     more: str = ""
-    decision: int = 0  # its number, 0 = none
+    decision: int = 0  # number of the decision, 0 = none
     duration_ms: int = _WAY_MS
 
 
 def write_clip(out: Path, trace: EpisodeTrace) -> int:
-    """Write the clip of an episode, GIF or MP4 by its name; return how many images it has.
+    """Write the clip of an episode, GIF or MP4 by its file name; return its number of images.
 
-    Raises ConfigError for another name, MissingExtra for an MP4 without PyAV, StorageError where the episode keeps no
-    picture that could be shown.
+    Raises ConfigError for another file name, MissingExtra for an MP4 without PyAV, StorageError if the episode has no
+    picture to show.
     """
     check_kind(out)
     scenes = [*_on_the_way(trace), *_at_the_end(trace)]
@@ -65,7 +65,7 @@ def write_clip(out: Path, trace: EpisodeTrace) -> int:
 
 
 def _on_the_way(trace: EpisodeTrace) -> list[_Scene]:
-    """Return what the robot saw until it answered, in order, with the last decision beneath."""
+    """Return the robot's views until its answer, in order, each with the last decision."""
     decided = [(d.stamp_ns, n) for n, d in enumerate(trace.decisions, 1) if jpeg_then(trace, d)[0]]
     views = [view for view in trace.keyframes if all(view.stamp_ns != stamp for stamp, _ in decided)]
     room = max(1, _FRAMES - len(decided))
@@ -115,8 +115,8 @@ def _sure(answer: Answer, doubt: str) -> str:
 
 
 def _proof(view: Keyframe, note: str, calls: Sequence[ModelCall]) -> bytes:
-    """Return the picture of a piece of evidence with its objects boxed, its lines measured, and a ring round what a
-    model pointed at. Raises BadFrame.
+    """Return the picture of a piece of evidence with boxes around its objects, its measured lines, and a ring around
+    the point that a model gave. Raises BadFrame.
     """
     image = decode_image(proof_picture(view, note, calls), f"of keyframe {view.id}").convert("RGB")
     draw, font = ImageDraw.Draw(image), writing_font(max(14, image.height // 22))
@@ -152,7 +152,7 @@ def _drawn(scene: _Scene, trace: EpisodeTrace, box: MapBox | None) -> Image.Imag
 def _view(jpeg: bytes) -> Image.Image:
     try:
         return decode_image(jpeg, "of a view").convert("RGB")
-    except BadFrame:  # the place stays empty: the report says why
+    except BadFrame:  # no picture: the report gives the reason
         return Image.new("RGB", (4, 3), _BACK)
 
 
@@ -175,7 +175,7 @@ def _map(scene: _Scene, trace: EpisodeTrace, box: MapBox) -> Image.Image:
 
 
 def _paste(image: Image.Image, part: Image.Image, at: tuple[int, int], room: tuple[int, int]) -> None:
-    """Paste a part in the middle of its place, as large as fits."""
+    """Paste a part centred in its area, as large as fits."""
     share = min(room[0] / part.width, room[1] / part.height)
     part = part.resize((max(1, round(part.width * share)), max(1, round(part.height * share))), RESAMPLING.BILINEAR)
     image.paste(_BACK, (*at, at[0] + room[0], at[1] + room[1]))
@@ -184,7 +184,7 @@ def _paste(image: Image.Image, part: Image.Image, at: tuple[int, int], room: tup
 
 def _write(draw: ImageDraw.ImageDraw, text: str, at: tuple[int, int], size: int, colour: tuple[int, int, int],
            room: int) -> int:
-    """Write words in as many lines as there is room for; return the height that they take."""
+    """Write text, wrapped to the width `room`; return its height in pixels."""
     font, high = writing_font(size), round(1.25 * size)
     lines = _lines(draw, text, font, _SIZE[0] - 2 * _GAP)
     most = room // high

@@ -1,4 +1,4 @@
-"""A comparison of two runs as a table for a terminal, and as Markdown."""
+"""A comparison of two runs as a table for the terminal, and as Markdown."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from eqa_nodes.bench.metrics.formulas import shown
 from eqa_nodes.bench.metrics.values import SHARES
 
 HEADINGS = ("metric", "A", "B", "A - B [95 %]", "n", "p", "p, Holm")
-_NAMED = 5  # questions that are named in a line
+_NAMED = 5  # maximum number of questions named in a line
 
 
 def cells(row: Difference) -> tuple[str, ...]:
-    """Return a row of the table. Shares are percentages, their differences points."""
+    """Return the cells of a row of the table. Shares are percentages, their differences percentage points."""
     factor, digits = (100, 1) if row.metric in SHARES else (1, 2)
     name = f"{row.metric}, {row.category}" if row.category else row.metric
     return (name + (" %" if factor == 100 else ""), f"{factor * row.a:.{digits}f}", f"{factor * row.b:.{digits}f}",

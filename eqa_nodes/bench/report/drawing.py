@@ -45,9 +45,9 @@ class MapBox(NamedTuple):
 
 
 def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over: str = "", css: str = "") -> Markup:
-    """Return the image as an <svg> element; "" when there is neither a map nor a path.
+    """Return the image as an <svg> element; "" if there is neither a map nor a path.
 
-    over: SVG that is drawn over the path, below the goals' numbers; css: makes it a file of its own, with these rules.
+    over: SVG drawn over the path, below the goals' numbers; css: style rules that make it a file of its own.
     """
     poses = [pose for _, pose in trace.poses]
     evidence = trace.answer.evidence if trace.answer else ()
@@ -78,12 +78,12 @@ def map_css() -> str:
 
 
 def grid_png(grid: GridMap) -> bytes:
-    """Return the map as a PNG, one pixel a cell, north up."""
+    """Return the map as a PNG, one pixel per cell, north up."""
     return picture_of(grid).png
 
 
 def path_colour(share: float) -> str:
-    """Return the colour of the path after this share (0..1) of its length in time, as #rrggbb."""
+    """Return the colour of the path after this share (0..1) of its duration, as #rrggbb."""
     position = min(max(share, 0.0), 1.0) * (len(PATH_COLOURS) - 1)
     k = min(int(position), len(PATH_COLOURS) - 2)
     mixed = (round(a + (b - a) * (position - k)) for a, b in zip(PATH_COLOURS[k], PATH_COLOURS[k + 1], strict=True))
@@ -105,7 +105,7 @@ def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -
 
 
 def widened(box: MapBox | None) -> MapBox | None:
-    """Return a box that is large enough to be drawn with signs in it."""
+    """Return the box, enlarged if it is too small for signs."""
     if box is None:
         return None
     more = [max(0.0, _LEAST_M - side) / 2 for side in (box.x1 - box.x0, box.y1 - box.y0)]
@@ -113,7 +113,7 @@ def widened(box: MapBox | None) -> MapBox | None:
 
 
 def grid_image(grid: GridMap, png: bytes, style: str = "image-rendering:pixelated") -> str:
-    """Return an <image> with a pixel for each cell of the map, at the map's position."""
+    """Return an <image> with one pixel per cell of the map, at the map's position."""
     rows, columns = grid.cells.shape
     width, height = columns * grid.resolution_m, rows * grid.resolution_m
     return (f'<image x="{grid.origin[0]:.3f}" y="{-(grid.origin[1] + height):.3f}" width="{width:.3f}" '
@@ -135,7 +135,7 @@ def _path(poses: Sequence[Pose2]) -> str:
 
 
 def _frontiers(decisions: Sequence[TraceDecision]) -> str:
-    """Draw the last frontiers as lines, and where earlier ones were as dots."""
+    """Draw the last frontiers as lines, and the places of earlier ones as dots."""
     known = [d.frontiers for d in decisions if d.frontiers]
     if not known:
         return ""
@@ -153,7 +153,7 @@ def frontier_line(f: Frontier) -> str:
 
 
 def _goals(decisions: Sequence[TraceDecision], size: float) -> str:
-    """Number the goals; those that would lie over each other share a sign."""
+    """Number the goals; goals that would overlap share a sign."""
     signs: list[tuple[Pose2, list[int]]] = []
     high = _SIGN_M * size
     for number, decision in enumerate(decisions, 1):
@@ -180,14 +180,14 @@ def _cones(evidence: Sequence[Evidence]) -> str:
 
 
 def _lit(evidence: Sequence[Evidence]) -> list[Pose2]:
-    """Return the ends of the cones: a recording has no map whose floor would make room for them."""
+    """Return the ends of the cones, which extend the box of a recording, because it has no map."""
     turns = (_CONE_HALF_RAD, 0.0, -_CONE_HALF_RAD)
     ends = [ahead(e.pose, _CONE_M, turn) for e in evidence[:3] for turn in turns]
     return [Pose2(x, -y, 0.0) for x, y in ends]
 
 
 def cone(pose: Pose2, title: str) -> str:
-    """Draw from where and in which direction something was seen."""
+    """Draw the position and direction from which something was seen."""
     left, right = (ahead(pose, _CONE_M, turn) for turn in (_CONE_HALF_RAD, -_CONE_HALF_RAD))
     x, y = pose.x, -pose.y
     return (f'<g class="cone"><title>{title}</title><path d="M{x:.2f} {y:.2f}L{left[0]:.2f} '
@@ -196,7 +196,7 @@ def cone(pose: Pose2, title: str) -> str:
 
 
 def star(at: Point, size: float = 1.0) -> str:
-    """Mark from where the answer can be seen."""
+    """Mark the place from which the answer is visible."""
     x, y = at[0], at[1]
     spikes = [(x + size * r * math.sin(k * math.pi / 5), -y - size * r * math.cos(k * math.pi / 5))
               for k, r in zip(range(10), (0.3, 0.13) * 5, strict=True)]
@@ -209,7 +209,7 @@ def _start(pose: Pose2, size: float) -> str:
 
 
 def robot(pose: Pose2, title: str, colour: str, size: float = 1.0) -> str:
-    """Draw an arrow head that looks where the robot looks."""
+    """Draw an arrow head in the direction of the robot's heading."""
     outline = ((0.32, 0.0), (0.22, 2.4), (0.08, math.pi), (0.22, -2.4))
     corners = [ahead(pose, size * distance, turn) for distance, turn in outline]
     return f'<polygon points="{points_of(corners)}" class="robot" fill="{colour}"><title>{title}</title></polygon>'
@@ -229,29 +229,29 @@ def _scale(box: MapBox, size: float) -> str:
 
 
 def sign_size(box: MapBox) -> float:
-    """Return how much larger than their plain size signs are on a map, so that they can be seen on a large one."""
+    """Return the scale of signs on a map relative to their plain size, so that they are visible on a large map."""
     return max(box.x1 - box.x0, box.y1 - box.y0, _LEAST_M) / _USUAL_M
 
 
 def points_of(points: Sequence[tuple[float, float]]) -> str:
-    """Return SVG points as a polyline has them."""
+    """Return points in the format of an SVG polyline."""
     return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
 
 
 _PATH, _ROBOT, _TEXT, _BACK = (14, 165, 233), (225, 29, 72), (20, 20, 20), (236, 239, 243)
 _SECOND, _WHITE = (180, 83, 9), (255, 255, 255)
 _ROBOT_M = 0.45  # length of the arrow
-_TIPS = ((0.0, 1.0), (2.5, 0.7), (-2.5, 0.7))  # of the arrow: turn from the heading, share of its length
+_TIPS = ((0.0, 1.0), (2.5, 0.7), (-2.5, 0.7))  # tips of the arrow: angle from the heading, share of its length
 _SIGN_PX = 9  # radius of a sign, and half the length of the smallest arrow
 
 
 class FloorPicture:
-    """An image of a box of the map frame, x to the right and y up. scale: pixels a metre; image: drawn so far."""
+    """An image of a box of the map frame, x to the right and y up. scale: pixels per metre; image: drawn so far."""
 
     COLOURS = (_PATH, _ROBOT, _TEXT, _BACK, _SECOND, _WHITE, *CELLS)
 
     def __init__(self, box: MapBox, side_px: int) -> None:
-        """side_px: length of the longer side."""
+        """side_px: length of the longer side, pixels."""
         self.box = box
         self.scale = side_px / max(box.x1 - box.x0, box.y1 - box.y0)
         size = round(self.scale * (box.x1 - box.x0)), round(self.scale * (box.y1 - box.y0))
@@ -259,7 +259,7 @@ class FloorPicture:
         self._draw = ImageDraw.Draw(self.image)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return the pixel of a point."""
+        """Return the pixel of a point of the map frame."""
         return (x - self.box.x0) * self.scale, (self.box.y1 - y) * self.scale
 
     def floor(self, grid: GridMap) -> None:
@@ -291,12 +291,12 @@ class FloorPicture:
         self._draw.text((x, y), str(number), fill=_TEXT, font=writing_font(12), anchor="mm")
 
     def second(self, x: float, y: float) -> None:
-        """Draw a ring round the runner-up."""
+        """Draw a ring around the runner-up."""
         (u, v), r = self.at(x, y), _SIGN_PX - 2
         self._draw.ellipse((u - r, v - r, u + r, v + r), outline=_SECOND, width=2)
 
     def bar(self) -> None:
-        """Draw the scale."""
+        """Draw the scale bar."""
         high = self.image.height
         self._draw.line((8, high - 8, 8 + self.scale, high - 8), fill=_TEXT, width=3)
         self._draw.text((8, high - 12), "1 m", fill=_TEXT, font=writing_font(14), anchor="ld", stroke_width=2,

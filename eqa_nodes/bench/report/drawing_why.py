@@ -1,4 +1,4 @@
-"""Explains each decision: the robot's view and the map of that moment, what was weighed, the goal and the runner-up."""
+"""Explains each decision: the robot's view and the map of that moment, the candidates, the goal and the runner-up."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from eqa_nodes.core.types.floor import Candidate, GridMap, parted
 from eqa_nodes.core.types.geometry import Point, Pose2
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 
-SHOWN = 12  # images of an episode; of the other decisions only the reasons are given
-_FIRST = 3  # decisions that are always among them
+SHOWN = 12  # maximum images of an episode; for the other decisions only the reasons are given
+_FIRST = 3  # first decisions that are always included
 _PATH_POINTS = 80
-_TINT_M = 0.75  # how far a region's mark colours the floor around it
-_HEAT = tuple((249, 115, 22, round(210 * math.sqrt(k / 16))) for k in range(17))  # low values must be seen too
+_TINT_M = 0.75  # radius in which a region's mark colours the floor
+_HEAT = tuple((249, 115, 22, round(210 * math.sqrt(k / 16))) for k in range(17))  # low values must be visible, too
 ROBOT = "#3730a3"
-_LABEL_M = 0.4  # height of a region's name; a letter is at most 0.72 of it wide
-_SAME_ROOM_M = 4.0  # marks of one name so near to each other need the name once
+_LABEL_M = 0.4  # height of a region's name; a letter is at most 0.72 times as wide
+_SAME_ROOM_M = 4.0  # marks of one name within this distance share one label
 _TINT = 70  # opacity of a region, 0..255
 _SIGN_M = 0.3  # half the width of the robot and of a goal
 
 
 class DecisionRow(NamedTuple):
-    """One decision as the page shows it. steps: None where they are not counted; svg: "" = not among the images.
+    """One decision on the page. steps: None if they are not counted; svg: "" = not among the images.
 
-    runner_up: the second best place and why it lost, "" where the policy names none; view: what the robot saw then,
-    None where that is not kept, or the decision is not among the images; final: the map is the last one, because the
-    trace keeps no earlier one.
+    runner_up: the second best place and why it lost, "" if the policy names none; view: the robot's view at that time,
+    None if it was not kept or the decision is not among the images; final: the map is the last one, because the
+    trace has no earlier one.
     """
 
     number: int
@@ -70,8 +70,8 @@ class LegendEntry(NamedTuple):
 
 
 class DecisionSection(NamedTuple):
-    """All decisions of an episode. ground: a hidden drawing of the last map, for images that have none of their own;
-    kinds: of candidates seen.
+    """All decisions of an episode. ground: a hidden drawing of the last map, for images without their own map;
+    kinds: the kinds of candidates that occur.
     """
 
     ground: Markup
@@ -83,17 +83,17 @@ class DecisionSection(NamedTuple):
 
     @property
     def final(self) -> bool:
-        """Whether any image shows the last map in place of the one of its moment."""
+        """Return whether any image shows the last map instead of the one of its moment."""
         return any(row.final for row in self.pictured)
 
     @property
     def runners_up(self) -> bool:
-        """Whether any image marks a runner-up."""
+        """Return whether any image marks a runner-up."""
         return any(row.runner_up for row in self.pictured)
 
 
 def why_of(trace: EpisodeTrace, name: str, target: Point | None, keep: Keep = embedded) -> DecisionSection:
-    """Return the decisions of an episode with their images; `name` is unique on the page. keep: stores the views."""
+    """Return the decisions of an episode with their images. name: unique on the page; keep: stores the views."""
     box = widened(extent(trace.grid, [pose for _, pose in trace.poses], target))
     shown = set(spread(len(trace.decisions))) if box is not None else set()
     so_far = _Travel(trace)
@@ -115,7 +115,7 @@ def why_of(trace: EpisodeTrace, name: str, target: Point | None, keep: Keep = em
 
 
 def spread(count: int) -> list[int]:
-    """Return which of `count` decisions or calls are pictured: the first ones, the last, and others evenly between."""
+    """Return the indices of the decisions or calls with pictures: the first ones, the last, others evenly between."""
     if count <= SHOWN:
         return list(range(count))
     rest = SHOWN - _FIRST - 1
@@ -124,24 +124,24 @@ def spread(count: int) -> list[int]:
 
 
 class _Travel:
-    """Steps and metres up to a stamp, by the poses that were recorded."""
+    """Steps and metres up to a stamp, from the recorded poses."""
 
     def __init__(self, trace: EpisodeTrace) -> None:
         self._stamps = [stamp for stamp, _ in trace.poses]
         legs = (a.distance(b) for (_, a), (_, b) in pairwise(trace.poses))
         self._metres = list(accumulate(legs, initial=0.0))
-        # A simulator shows one pose an action; where actions are not counted the number of poses says nothing.
+        # A simulator records one pose per action; if actions are not counted, the number of poses means nothing.
         self._counted = trace.answer is not None and trace.answer.receipt.steps > 0
 
     def at(self, stamp_ns: int) -> tuple[int | None, float]:
-        """Return steps (None: not counted) and metres."""
+        """Return steps (None = not counted) and metres."""
         seen = bisect_right(self._stamps, stamp_ns)
         steps = max(seen - 1, 0)
         return steps if self._counted else None, self._metres[min(steps, len(self._metres) - 1)]
 
 
 class _Pictures:
-    """Draws an episode's decisions on the maps of their moments, all at one scale."""
+    """Draws an episode's decisions on the maps of their moments, all at the same scale."""
 
     def __init__(self, trace: EpisodeTrace, box: MapBox, name: str, target: Point | None) -> None:
         self._trace, self._box, self._name, self._target = trace, box, name, target
@@ -149,13 +149,13 @@ class _Pictures:
         self._stamps = [stamp for stamp, _ in trace.poses]
 
     def ground(self) -> Markup:
-        """Return the last map, for the images that have none of their own."""
+        """Return the last map, for the images without their own map."""
         grid = self._trace.grid
         image = grid_image(grid, grid_png(grid)) if grid is not None else ""
         return Markup(f'<svg class="ground" aria-hidden="true"><defs><g id="{self._name}">{image}</g></defs></svg>')
 
     def draw(self, index: int) -> Markup:
-        """Return one decision as an <svg> element; what matters most is drawn last."""
+        """Return one decision as an <svg> element; the most important parts are drawn last."""
         decision, box = self._trace.decisions[index], self._box
         known, regions = map_then(self._trace, decision.stamp_ns), regions_of(decision.marks)
         ground = f'<use href="#{self._name}"/>' if known is None else grid_image(known, grid_png(known))
@@ -172,7 +172,7 @@ class _Pictures:
                       f'aria-label="decision {index + 1} seen from above">{"".join(parts)}</svg>')
 
     def _floor(self, grid: GridMap | None, marks: Sequence[Candidate], regions: Sequence[MarkCluster]) -> str:
-        """Colour the floor: regions, and the values over them."""
+        """Colour the floor: regions, and values on top of them."""
         if grid is None or not marks:
             return ""
         heat = np.rint(np.maximum(value_layer(grid, marks), 0.0) * (len(_HEAT) - 1))
@@ -190,12 +190,12 @@ class _Pictures:
         return f'<polyline {line} class="way-casing"/><polyline {line} class="way"/>' if len(points) > 1 else ""
 
     def _labels(self, regions: Sequence[MarkCluster], decision: TraceDecision) -> list[str]:
-        """Write the names of regions, the largest first; not again near by, nor where there is no room for it.
+        """Write the names of regions, the largest first; not twice nearby, and not without free space.
 
         No name covers the robot or its goal.
         """
         signs = [pose for pose in (decision.pose, decision.goal) if pose is not None]
-        occupied = [(pose.x, pose.y, _SIGN_M * self._size) for pose in signs]  # middle and half width
+        occupied = [(pose.x, pose.y, _SIGN_M * self._size) for pose in signs]  # centre and half width
         named: list[MarkCluster] = []
         texts = []
         height = 1.2 * _LABEL_M * self._size
@@ -216,7 +216,7 @@ class _Pictures:
 
 
 def candidates_svg(candidates: Sequence[Candidate], size: float = 1.0) -> str:
-    """Draw candidates, the weakest first: size and opacity are the share of the best weight."""
+    """Draw candidates, the weakest first; size and opacity grow with the share of the best weight."""
     return "".join(_candidate(c, s, size) for c, s in sorted(zip(candidates, strengths(candidates), strict=True),
                                                              key=lambda cs: cs[1]))
 
@@ -232,7 +232,7 @@ def _candidate(c: Candidate, strength: float, size: float) -> str:
 
 
 def second_svg(decision: TraceDecision, size: float = 1.0) -> str:
-    """Draw a ring round the runner-up; nothing where the decision names none."""
+    """Draw a ring around the runner-up; nothing if the decision names none."""
     if len(decision.candidates) < 2 or not parted(decision.reason)[1]:
         return ""
     second = decision.candidates[1]
@@ -253,7 +253,7 @@ def goal_svg(goal: Pose2 | None, pose: Pose2, size: float = 1.0) -> str:
 
 
 def _nearest(grid: GridMap, regions: Sequence[MarkCluster], names: Sequence[str]) -> np.ndarray:
-    """Return (rows, columns): 1 + index of the name of the nearest mark, 0 where none is near, or no free floor."""
+    """Return (rows, columns): 1 + index of the name of the nearest mark; 0 if none is near or the cell is not free."""
     tint = np.zeros(grid.cells.shape, np.uint8)
     marks = [m for r in regions for m in r.marks]
     free = np.argwhere(grid.cells == 0)

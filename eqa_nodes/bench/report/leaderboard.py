@@ -1,4 +1,4 @@
-"""A page with one row for each scored run, which sorts by any column: who answered, how well, and at what cost."""
+"""A page with one row per scored run, sortable by any column: agent, results and costs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from eqa_nodes.bench.running.manifest import agent_of, commit_of, differing_sett
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import write_bytes
 
-IN_COLUMNS = ("model", "explorer.policy")  # settings that have a column of their own
+IN_COLUMNS = ("model", "explorer.policy")  # settings with their own column
 
 
 class BoardCell(NamedTuple):
-    """A mean and its interval as they are shown, "" = none; order: what it sorts by, "" = below all others."""
+    """A mean and its interval as text, "" = none; order: sort key, "" = below all others."""
 
     mean: str
     interval: str
@@ -29,7 +29,7 @@ class BoardCell(NamedTuple):
 
 
 class BoardColumn(NamedTuple):
-    """A column of numbers. metric: name in scores.json; digits: behind the point; down: larger is better."""
+    """A column of numbers. metric: name in scores.json; digits: number of decimals; down: larger is better."""
 
     heading: str
     metric: str
@@ -44,7 +44,7 @@ MEASURES = (
 
 
 class Standing(NamedTuple):
-    """A row: one run. href: of its report, relative to the page, "" = there is none yet; settings: name and value."""
+    """A row: one run. href: its report, relative to the page, "" = none yet; settings: names and values."""
 
     run: str
     href: str
@@ -54,7 +54,7 @@ class Standing(NamedTuple):
 
 
 class Board(NamedTuple):
-    """The runs that can be compared, best first: same questions, same judge. notes: what a reader should know."""
+    """Comparable runs, best first: same questions, same judge. notes: remarks for the reader."""
 
     title: str
     rows: tuple[Standing, ...]
@@ -67,9 +67,9 @@ NAMES: tuple[tuple[str, Callable[[ScoredRun], str]], ...] = (
 
 
 def write_leaderboard(runs: Sequence[Path], page: Path) -> tuple[Board, ...]:
-    """Write the page of scored runs and return what it shows.
+    """Write the page of scored runs and return its boards.
 
-    Raises ConfigError for a run that is named twice, StorageError for one that is not scored.
+    Raises ConfigError for a run that is given twice, StorageError for one that is not scored.
     """
     if len({run.resolve() for run in runs}) < len(runs):
         raise ConfigError("a run is named twice: name each one once")
@@ -82,7 +82,7 @@ def write_leaderboard(runs: Sequence[Path], page: Path) -> tuple[Board, ...]:
 
 
 def boards_of(runs: Sequence[ScoredRun], folder: Path) -> tuple[Board, ...]:
-    """Return a board for each set of questions and judge, in the order of the runs. folder: where the page will be."""
+    """Return a board for each set of questions and judge, in the order of the runs. folder: folder of the page."""
     groups: dict[tuple[str, ...], list[ScoredRun]] = {}
     for run in runs:
         key = (run.manifest.task, run.manifest.dataset_sha256, run.scores.judge, run.scores.judge_sha256,

@@ -1,4 +1,4 @@
-"""A page on which people mark a run's answers. It needs no network and exports the CSV that agreement.py reads."""
+"""A page for people to mark a run's answers. It needs no network and exports the CSV that agreement.py reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEANINGS = ("wrong, or no answer", "wrong, but near", "about half right", "right
 
 
 class Item(NamedTuple):
-    """An answer to mark. pictures: data addresses of its evidence, else of the last view; about: "" in blind mode."""
+    """An answer to mark. pictures: data URLs of its evidence, else of the last view; about: "" in blind mode."""
 
     id: str
     question: str
@@ -42,10 +42,10 @@ class Item(NamedTuple):
 
 def write_marking_page(run: Path, page: Path | None = None, *, blind: bool = False, limit: int = 0,
                        seed: int = 0) -> Path:
-    """Write the page and return its path; answers come in an order drawn by the seed, failed questions are left out.
+    """Write the page and return its path. The seed decides the order of answers; failed questions are left out.
 
-    blind: the page does not tell the agent, the run, or how sure the agent was. Raises StorageError when the directory
-    holds no readable run, ConfigError when there is nothing to mark.
+    blind: the page does not show the agent, the run, or the agent's confidence. Raises StorageError if the directory
+    contains no readable run, ConfigError if there is nothing to mark.
     """
     predictions = read_predictions(run).predictions
     asked = [s for s in read_samples(run / SAMPLES) if s.id in predictions and not predictions[s.id].failed]
@@ -68,14 +68,14 @@ def write_marking_page(run: Path, page: Path | None = None, *, blind: bool = Fal
 def _item(sample: Sample, prediction: Prediction, run: Path, blind: bool) -> Item:
     answer = prediction.answer
     pictures, trouble = _pictures(prediction, run)
-    if blind and trouble:  # which names the run
+    if blind and trouble:  # it names the run
         trouble = "no picture"
     about = "" if blind else f"{sample.category or 'question'} {sample.id}, confidence {answer.confidence:.2f}"
     return Item(sample.id, sample.question, sample.answer, sample.alternatives, answer.text, pictures, about, trouble)
 
 
 def _pictures(prediction: Prediction, run: Path) -> tuple[tuple[str, ...], str]:
-    """Return the evidence as data addresses, and why there is none."""
+    """Return the evidence as data URLs, and the reason if there is none."""
     if not prediction.trace:
         return (), ""
     try:

@@ -1,4 +1,4 @@
-"""Boxes round the objects that a picture proves, with names that do not lie over each other."""
+"""Boxes around the objects in a picture of evidence, with names that do not overlap."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from PIL import Image
 
 from eqa_nodes.core.types.views import Keyframe
 
-_MOST = 6  # objects outlined in an evidence image
-_EDGE, _SMALL = 0.5, 0.5  # percent: so near to an edge an object is cut off; of the image's area, hard to see below
-_LETTER, _PAD, _LINE = 2.3, 4.0, 7.5  # percent of an image that is as wide as a phone: what a name takes up
+_MOST = 6  # maximum number of objects outlined in an evidence image
+_EDGE, _SMALL = 0.5, 0.5  # percent: from an edge, closer is cut off; of the image's area, smaller is hard to see
+_LETTER, _PAD, _LINE = 2.3, 4.0, 7.5  # size of a name, percent of an image as wide as a phone
 _CORNERS = ((False, False), (True, False), (False, True), (True, True))  # right, below
-_COVERED = 20.0  # percent: of a lower box a name inside would hide much
+_COVERED = 20.0  # percent: a name inside a lower box would hide much of it
 
 
 class Outline(NamedTuple):
     """An object in an image: its name, and left, top, width and height as percentages of the image.
 
-    right, below: at which corner of the box its name stands; outside: beside the box and not in it; named: there is
-    room for it.
+    right, below: corner of the box at which its name is written; outside: the name is outside the box; named: there is
+    room for the name.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Outline(NamedTuple):
 
     @property
     def cut(self) -> bool:
-        """Whether it reaches an edge of the image, which then shows a part of it at most."""
+        """Return whether it reaches an edge of the image, which then may show only a part of it."""
         return (min(self.left, self.top) < _EDGE or self.left + self.width > 100 - _EDGE
                 or self.top + self.height > 100 - _EDGE)
 
@@ -50,7 +50,7 @@ class Outline(NamedTuple):
 
 
 def weakness(shown: Sequence[Outline]) -> str:
-    """Return what a reader should know who takes a picture with these objects for a proof; "" = nothing."""
+    """Return a warning about a picture with these objects as a proof; "" = none."""
     if shown and all(one.cut for one in shown):
         return "only a part of it is in the picture"
     if shown and max(one.width * one.height / 100 for one in shown) < _SMALL:
@@ -59,7 +59,7 @@ def weakness(shown: Sequence[Outline]) -> str:
 
 
 def outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
-    """Return where the labelled objects are that the note of the evidence names, largest first."""
+    """Return the outlines of the labelled objects that the note of the evidence names, largest first."""
     named = [part.strip() for part in note.split(",")]
     shown = sorted((s for s in view.sightings if s.label.kind in named), key=lambda s: (-s.pixels, s.label.instance))
     with Image.open(io.BytesIO(view.jpeg)) as image:
@@ -70,9 +70,9 @@ def outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
 
 
 def placed(boxes: list[Outline]) -> tuple[Outline, ...]:
-    """Give each name a corner of its box where it lies over no other name and within the image.
+    """Place each name at a corner of its box, without overlapping other names and within the image.
 
-    The name of a low box stands outside of it, where there is room. Where there is none at all, the box has no name.
+    The name of a low box is placed outside if there is room. A box without any room has no name.
     """
     done: list[Outline] = []
     for box in boxes:

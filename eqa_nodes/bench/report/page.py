@@ -40,11 +40,11 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.viewer.files import page_script, page_style
 from eqa_nodes.wire.image_files import shrunk
 
-_ANSWER = 60  # characters of an answer in the list
+_ANSWER = 60  # maximum characters of an answer in the list
 
 
 class EpisodeRow(NamedTuple):
-    """An episode in the list. href: of its page or its place on this one; text: what a search looks through."""
+    """An episode in the list. href: its own page or its anchor on this one; text: the text for searches."""
 
     number: int
     question: str
@@ -66,7 +66,7 @@ class EpisodeRow(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A row of the score table as a bar, all in per cent; e, blind: None where there is none."""
+    """A row of the score table as a bar, in per cent; e, blind: None if there is no value."""
 
     name: str
     n: int
@@ -79,7 +79,7 @@ class Bar(NamedTuple):
 
 
 class CostRow(NamedTuple):
-    """What all questions together, and one of them, took."""
+    """A cost: the sum over all questions, and per question."""
 
     name: str
     total: str
@@ -89,7 +89,7 @@ class CostRow(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """Episodes that ended in one kind of error, and what the first of them says."""
+    """Episodes that ended in one kind of error, and the message of the first."""
 
     name: str
     message: str
@@ -120,7 +120,7 @@ def episode_row(number: int, sample: Sample, prediction: Prediction, score: Ques
 
 
 def bars_of(scores: Scores) -> list[Bar]:
-    """Return a bar for each category, and for all; none where nothing has a mark."""
+    """Return a bar for each category and for all questions; none if nothing has a mark."""
     bars = []
     for row in scores.rows:
         c, e, blind = (row.metrics[name] for name in ("openeqa_c", "openeqa_e_metres", "blind_c"))
@@ -133,7 +133,7 @@ def bars_of(scores: Scores) -> list[Bar]:
 
 
 def costs_of(lines: Sequence[EpisodeRow]) -> list[CostRow]:
-    """Return the costs; zero costs are left out, such as calls where no model was used."""
+    """Return the costs without those that are zero, such as calls if no model was used."""
     kinds: tuple[tuple[str, int, Callable[[EpisodeRow], float]], ...] = (
         ("model calls", 0, lambda x: x.calls), ("tokens", 0, lambda x: x.tokens),
         ("money, by the model's prices", 4, lambda x: x.money), ("seconds", 1, lambda x: x.seconds),
@@ -163,18 +163,18 @@ def _percent(share: float | None) -> float | None:
 
 
 REPORT = "report.html"
-PAGES = "report"  # folder of episodes' pages and their images
-_VIEWER = "viewer.js"  # beside the episodes' pages: what lets scans turn
-EMBED_UP_TO = 12  # episodes, of about 0.3 MB each; more would make one page slow to open
-STRIP = 8  # key images shown of an episode
+PAGES = "report"  # folder of the episodes' pages and images
+_VIEWER = "viewer.js"  # script of the interactive scans, next to the episodes' pages
+EMBED_UP_TO = 12  # maximum episodes on one page (0.3 MB each), so that it opens quickly
+STRIP = 8  # maximum key images shown per episode
 _EVIDENCE_PX, _THUMB_PX = 640, 260
 
 
 @dataclass(frozen=True)
 class CardImage:
-    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, its objects outlined.
+    """An image of a card. src: "" = unreadable; proves: it is evidence of the answer, with its objects outlined.
 
-    width, height: in pixels, which keep its place free until it is there.
+    width, height: size in pixels, which reserves its place while it loads.
     """
 
     src: str
@@ -186,16 +186,16 @@ class CardImage:
 
     @property
     def weak(self) -> str:
-        """Return what a reader should know who takes the image for a proof; "" = nothing."""
+        """Return a warning about the image as a proof; "" = none."""
         return weakness(self.outlines)
 
 
 @dataclass(frozen=True)
 class Card:
-    """One episode as the template shows it. score None: not scored yet; trouble: why something is not shown.
+    """One episode in the template. score: None = not scored yet; trouble: why something is not shown.
 
-    calls: of a model, whose name is `model`; None where none was asked, or the trace is of an earlier version. scan:
-    None = it was not asked for. story: what the robot did, in sentences.
+    calls: calls of the model named `model`; None if there were none or the trace is of an earlier version. scan:
+    None = not requested. story: what the robot did, in sentences.
     """
 
     number: int
@@ -215,7 +215,7 @@ class Card:
 
     @property
     def robot(self) -> bool:
-        """Whether a robot was there: not for a recording."""
+        """Return whether a robot took part; False for a recording."""
         return had_robot(self.prediction, self.trace)
 
     @property
@@ -227,10 +227,10 @@ class Card:
 def write_report(run: Path, scan: bool = False) -> Path:
     """Write report.html into a run directory and return its path.
 
-    Needs manifest, questions and predictions (StorageError without); scores and traces are shown where they are there.
-    Up to EMBED_UP_TO episodes stand on the page itself; more have a page each in report/, made one after the other.
-    scan: also reconstruct what each episode saw, to be turned in the browser; then up to EMBED_SCANS stand on the page
-    itself. Raises MissingExtra for it without Open3D.
+    Needs manifest, questions and predictions (StorageError without); scores and traces are shown if they exist.
+    Up to EMBED_UP_TO episodes are embedded in the page; otherwise each has its own page in report/, written in turn.
+    scan: also reconstruct what each episode saw, as an interactive model; then up to EMBED_SCANS episodes are embedded.
+    Raises MissingExtra for a scan without Open3D.
     """
     samples, predictions = read_samples(run / SAMPLES), read_predictions(run).predictions
     scores = read_scores(run) if (run / SCORES).exists() else None
@@ -266,7 +266,7 @@ def _templates(scan: bool) -> Environment:
     stops = ", ".join(path_colour(k / (len(PATH_COLOURS) - 1)) for k in range(len(PATH_COLOURS)))
     environment.globals["path_gradient"] = stops
     environment.filters["clock"] = clock_phrase
-    environment.filters["as_typed"] = shlex.join  # quoted, so that a shell takes the line again
+    environment.filters["as_typed"] = shlex.join  # quoted, so that the line can be pasted into a shell
     environment.globals |= {"scan_style": Markup(page_style()) if scan else "", "viewer": _VIEWER}
     environment.globals["scan_script"] = Markup(page_script()) if scan else ""
     return environment
@@ -313,7 +313,7 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
 
 
 def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:
-    """Return up to STRIP views: the proofs and others even in time, oldest first."""
+    """Return up to STRIP views: the evidence, and others at even intervals, oldest first."""
     proofs = [k for k in views if k.id in proof][:STRIP]
     others = [k for k in views if k.id not in proof]
     n = min(STRIP - len(proofs), len(others))
@@ -327,7 +327,7 @@ def _caption(view: Keyframe, begin_ns: int) -> str:
 
 
 class _Images:
-    """Gives pages their images: inside them, or as files in report/."""
+    """Provides the images of pages: embedded, or as files in report/."""
 
     def __init__(self, run: Path, embed: bool) -> None:
         self._run, self._embed = run, embed
@@ -342,9 +342,9 @@ class _Images:
         return CardImage(self.address(data), caption, proves, width=width, height=height)
 
     def address(self, data: bytes) -> str:
-        """Return the address by which a page shows a JPEG."""
+        """Return the URL by which a page shows a JPEG."""
         if self._embed:
             return embedded(data)
-        name = f"{hashlib.sha256(data).hexdigest()[:20]}.jpg"  # beside the episode's page
+        name = f"{hashlib.sha256(data).hexdigest()[:20]}.jpg"  # next to the episode's page
         write_bytes(self._run / PAGES / name, data)
         return name

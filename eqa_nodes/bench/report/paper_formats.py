@@ -1,4 +1,4 @@
-"""Tables of papers as Markdown, LaTeX and CSV, and for a terminal."""
+"""Tables of papers as Markdown, LaTeX and CSV, and for the terminal."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _latex(text: str) -> str:
 
 
 def comma_separated(table: PaperTable) -> str:
-    """Return the values with all digits: for each column the value, its standard error and n; then the footnotes."""
+    """Return the unrounded values as CSV: for each column value, standard error and n; then the footnotes."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["row", "own", *ABOUT, *(f"{heading}{part}" for heading in table.headings
@@ -78,7 +78,7 @@ FORMATS: dict[str, Callable[[PaperTable], str]] = {".md": markdown, ".tex": late
 
 
 def write_tables(tables: list[PaperTable], folder: Path) -> list[Path]:
-    """Write each table in every format, table-2.md and so on, and return the files."""
+    """Write each table in every format (table-2.md etc.), and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for table in tables:
@@ -89,7 +89,7 @@ def write_tables(tables: list[PaperTable], folder: Path) -> list[Path]:
 
 
 class TerminalTable:
-    """A table for a terminal: own rows in bold, then its footnotes."""
+    """A table for the terminal: own rows in bold, then the footnotes."""
 
     def __init__(self, table: PaperTable) -> None:
         self._table = table

@@ -1,6 +1,6 @@
-"""The tables of the papers with the rows of one's own runs: agents by source and category, published rows beside.
+"""The tables of the papers with rows for one's own runs: agents by source and category, next to the published rows.
 
-Each row says in a footnote where it is from; a run's row also with which published values it is not comparable.
+Footnotes state the source of each row, and for runs also which published values are not comparable.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.samples import ACTIVE, EM, Sample
 
-OWN_TABLES = ("openeqa", "express", "hm-eqa")  # data sets whose published values stand in tables of their own columns
-_GUESSES = "supplement, table 3"  # the published values with abstentions as they are, beside those with guesses
+OWN_TABLES = ("openeqa", "express", "hm-eqa")  # data sets whose published tables have their own columns
+_GUESSES = "supplement, table 3"  # published values without guesses, next to those with guesses
 _ABLATION = "table 3"
 
 
 class PaperColumn(NamedTuple):
-    """A column. metric: in scores.json; source, category: of the questions, "" = any; forced: see rows.Table.
+    """A column. metric: name in scores.json; source, category: of the questions, "" = any; forced: see rows.Table.
 
-    digits: after the point; factor: of shares. whole: only runs that asked of every source have a value.
+    digits: number of decimals; factor: for shares. whole: only runs with questions of every source have a value.
     """
 
     heading: str
@@ -47,16 +47,16 @@ class PaperColumn(NamedTuple):
     whole: bool = False
 
     def holds(self, p: PublishedValue) -> bool:
-        """Say whether a published value belongs into this column."""
+        """Return whether a published value belongs to this column."""
         return ((p.table.task, p.metric, p.table.subset.source, p.category)
                 == (self.task, self.metric, self.source, self.category)
                 and (p.table.name == _GUESSES and not p.table.forced) != self.forced)
 
 
 class PaperLayout(NamedTuple):
-    """A table of a paper. number: by which users name it; only: name of the published table whose systems are rows.
+    """A table of a paper. number: its number for users; only: name of the published table whose systems are rows,
 
-    "" = all but those of an ablation. both: it has columns with and without blind guesses.
+    "" = all except those of an ablation. both: it has columns with and without blind guesses.
     """
 
     number: str
@@ -66,18 +66,18 @@ class PaperLayout(NamedTuple):
     both: bool = False
 
     def lists(self, p: PublishedValue) -> bool:
-        """Say whether a published value makes its system a row."""
+        """Return whether the system of a published value gets a row."""
         named = p.table.name == self.only if self.only else p.table.name != _ABLATION
         return named and any(column.holds(p) for column in self.columns)
 
     def published(self, column: PaperColumn, system: str, beside: Iterable[PublishedValue]) -> PublishedValue | None:
-        """Return a system's value of a column as this table prints it, else as another one does."""
+        """Return a system's value of a column as printed in this table, else as printed in another one."""
         found = [p for p in beside if p.system == system and column.holds(p)]
         return next((p for p in found if p.table.name == self.only), found[0] if found else None)
 
 
 def layouts_of(dataset: str, categories: Sequence[str]) -> tuple[PaperLayout, ...]:
-    """Return the tables of a data set: EXPRESS-Bench's, HM-EQA's, else OpenEQA's. categories: of the questions."""
+    """Return the tables for a data set: EXPRESS-Bench's, HM-EQA's, else OpenEQA's. categories: of the questions."""
     if dataset == "express":
         return _EXPRESS
     if dataset == "hm-eqa":
@@ -87,7 +87,7 @@ def layouts_of(dataset: str, categories: Sequence[str]) -> tuple[PaperLayout, ..
 
 
 def _openeqa(categories: Sequence[str], own: bool) -> tuple[PaperLayout, ...]:
-    """own: of OpenEQA itself, whose questions about histories have two sources, and all of A-EQA's one."""
+    """Return OpenEQA's tables. own: for OpenEQA itself, where EM-EQA has two sources of scenes and A-EQA has one."""
     hm3d, c = "hm3d" if own else "", "openeqa_c"
     sources = (PaperColumn("EM-EQA ScanNet C", EM, c, "scannet"), PaperColumn("EM-EQA HM3D C", EM, c, "hm3d"))
     every = PaperColumn("EM-EQA all C", EM, c, whole=own)
@@ -128,12 +128,12 @@ _HM_EQA = (PaperLayout("1", "HM-EQA", (PaperColumn("accuracy", ACTIVE, "hm_eqa_a
                                   PaperColumn("normalised steps", ACTIVE, "hm_eqa_normalised_steps"))),)
 
 
-FORCED_ROW = "forced to guess"  # ends the name of the row that has blind guesses in place of "I don't know"
+FORCED_ROW = "forced to guess"  # end of the name of the row with blind guesses instead of abstentions
 _OF_MOVING = ("steps", "metres", "area", "poses")  # limits
 
 
 class PaperCell(NamedTuple):
-    """A value as it is printed, its standard error (bootstrap over questions) and the number of questions in it."""
+    """A printed value, its standard error (bootstrap over questions) and its number of questions."""
 
     text: str = "–"
     value: float | None = None
@@ -142,7 +142,7 @@ class PaperCell(NamedTuple):
 
 
 class PaperRow(NamedTuple):
-    """notes: numbers of its footnotes, from 1. about: what its values rest on, by columns of a CSV."""
+    """A row. notes: numbers of its footnotes, from 1; about: the basis of its values, by columns of the CSV."""
 
     name: str
     cells: tuple[PaperCell, ...]
@@ -152,7 +152,7 @@ class PaperRow(NamedTuple):
 
 
 class PaperTable(NamedTuple):
-    """A table of a paper: published rows first, then those of the runs. title: with what the runs' rows rest on."""
+    """A table of a paper: published rows first, then the runs. title: includes the basis of the runs' rows."""
 
     number: str
     title: str
@@ -162,9 +162,9 @@ class PaperTable(NamedTuple):
 
 
 def read_runs(given: Iterable[str]) -> dict[str, list[ScoredRun]]:
-    """Open scored runs, each "RUN" or "NAME=RUN", by the name of their row; runs of one name are of different tasks.
+    """Open scored runs, each "RUN" or "NAME=RUN", by the name of their row; runs of one name have different tasks.
 
-    Raises ConfigError for two of one name and task, StorageError for one that is not scored.
+    Raises ConfigError for two runs of one name and task, StorageError for a run that is not scored.
     """
     found: dict[str, list[ScoredRun]] = {}
     for text in given:
@@ -191,9 +191,9 @@ def read_ambiguous(file: Path) -> dict[str, bool]:
 
 def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (), published: bool = True,
                  ambiguous: Mapping[str, bool] | None = None) -> list[PaperTable]:
-    """Return the tables of the runs' data set. numbers: which (default: all). Raises ConfigError.
+    """Return the tables of the runs' data set. numbers: of the tables (default: all). Raises ConfigError.
 
-    ambiguous: which questions have several right answers; else what the samples' metadata say.
+    ambiguous: which questions have several right answers, None = from the samples' metadata.
     """
     datasets = {run.manifest.dataset for own in runs.values() for run in own}
     if len(datasets) != 1:
@@ -213,7 +213,7 @@ def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (), 
 
 def _table(layout: PaperLayout, runs: dict[str, list[ScoredRun]], beside: Sequence[PublishedValue],
            shares: Sequence[str]) -> PaperTable:
-    """shares: the last notes, about the questions."""
+    """Return one table. shares: notes about the questions, printed last."""
     notes: list[str] = []
 
     def numbered(said: Iterable[str]) -> tuple[int, ...]:
@@ -253,13 +253,13 @@ def _table(layout: PaperLayout, runs: dict[str, list[ScoredRun]], beside: Sequen
 
 
 def _cells(layout: PaperLayout, own: Sequence[ScoredRun], forced: bool) -> tuple[PaperCell, ...]:
-    """Return the cells of runs of one name. forced: with blind guesses where the column of the paper has them."""
+    """Return the cells of runs of one name. forced: with blind guesses if the paper's column has them."""
     columns = [column._replace(forced=column.forced and forced) for column in layout.columns]
     return tuple(next((cell for run in own if (cell := _own(column, run)).n), PaperCell()) for column in columns)
 
 
 def _about(runs: Sequence[ScoredRun]) -> dict[str, str]:
-    """Return what the values of a row rest on, by the columns of a CSV; a row without a run of this table has none."""
+    """Return the basis of a row's values by columns of the CSV; empty without a run for this table."""
     said = [{"questions": run.manifest.share, "judge": run.scores.judge, "answerer": answered_by(run.manifest),
              "privileged": ", ".join(run.scores.privileged) or "nothing"} for run in runs]
     return {name: "; ".join(dict.fromkeys(one[name] for one in said)) for name in said[0]} if said else {}
@@ -270,7 +270,7 @@ def _caption(about: Mapping[str, str]) -> str:
 
 
 def _sources(found: Iterable[PublishedValue]) -> Iterator[str]:
-    """Yield a footnote for each table that the values of a row are from, with all questions that they are about."""
+    """Yield a footnote for each source table of a row's values, with all its questions."""
     asked: dict[tuple[str, str], list[str]] = {}
     for table in dict.fromkeys(p.table for p in found):
         by = table.judging.name + (f"; at most {table.limit.text}" if table.limit.text else "")
@@ -288,14 +288,14 @@ def _own(column: PaperColumn, run: ScoredRun) -> PaperCell:
     if not values.size:
         return PaperCell()
     mean = round(float(values.mean()) * column.factor, 9)
-    if values.size == 1:  # of one question no error can be told
+    if values.size == 1:  # one question has no standard error
         return PaperCell(f"{mean:.{column.digits}f}", mean, None, 1)
     error = float(resampled_means(values, run.scores.seed, RESAMPLES).std()) * column.factor
     return PaperCell(f"{mean:.{column.digits}f}±{error:.{column.digits}f}", mean, error, values.size)
 
 
 def _of_run(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
-    """Yield where a row is from, and how it differs from the first run of its task."""
+    """Yield the source of a row, and its differences from the first run of its task."""
     scores, manifest, row = run.scores, run.manifest, run.scores.rows[0]
     gaps = [f"{count} {what}" for count, what in ((row.abstained, "abstained"), (row.failed, "failed"),
                                                   (row.missing, "not asked"), (row.unscored, "unscored")) if count]
@@ -307,7 +307,7 @@ def _of_run(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
 
 
 def _compared(run: ScoredRun, printed: Iterable[PublishedValue]) -> Iterator[str]:
-    """Yield with which published values of this table a run is comparable, or why it is not."""
+    """Yield the published values of this table that a run is comparable with, or the reasons why not."""
     scores, manifest, row = run.scores, run.manifest, run.scores.rows[0]
     origins: dict[tuple[str, ...], list[str]] = {}
     for table, metric in dict.fromkeys((p.table, p.metric) for p in printed
@@ -331,14 +331,14 @@ def _differences(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
 
 
 def _limits(run: ScoredRun) -> dict[str, Any]:
-    """Return the limits that can end a question of the run; about a recording nothing moves."""
+    """Return the limits that can end a question of the run; for recordings without those of movement."""
     limits = run.manifest.config.get("limits")
     return {name: value for name, value in limits.items() if run.manifest.task == ACTIVE or name not in _OF_MOVING
             } if isinstance(limits, Mapping) else {}
 
 
 def _ambiguous(runs: dict[str, list[ScoredRun]], marks: Mapping[str, bool]) -> Iterator[str]:
-    """Yield the share of questions with several right answers: as published, as marked, and as built-in houses tell."""
+    """Yield the share of questions with several right answers: published, marked, and from the built-in houses."""
     every = [run for own in runs.values() for run in own]
     dataset, samples = every[0].manifest.dataset, {name: s for run in every for name, s in run.samples.items()}
     if (share := AMBIGUOUS.get(dataset)) is not None:

@@ -1,4 +1,4 @@
-"""Pictures of a moment and of an answer: what the robot saw and knew, and what was measured, as pages show it."""
+"""Pictures of a moment and of an answer for pages: the robot's view, its map, and measured lines."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from eqa_nodes.core.types.trace import VIEW_PX, EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.wire.image_files import decode_image, shrunk
 
-_NEAR_M, _NEAR_RAD = 0.6, 0.5  # a remembered view from so near shows what the robot saw
+_NEAR_M, _NEAR_RAD = 0.6, 0.5  # a remembered view within these limits stands for the robot's view
 
-Keep = Callable[[bytes], str]  # a JPEG -> the address by which the page shows it
+Keep = Callable[[bytes], str]  # a JPEG -> its URL on the page
 
 
 class PagePicture(NamedTuple):
-    """A picture of a page; width and height keep its place free until it is there. note: "" = taken at that moment."""
+    """A picture of a page; width and height reserve its place while it loads. note: "" = taken at that moment."""
 
     src: str
     width: int
@@ -40,29 +40,29 @@ class PagePicture(NamedTuple):
 
 
 def embedded(jpeg: bytes) -> str:
-    """Return a JPEG as an address that holds it."""
+    """Return a JPEG as a data URL."""
     return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
 
 
 def size_of(data: bytes) -> tuple[int, int]:
-    """Return width and height of an encoded image, which somebody has decoded before."""
+    """Return width and height of an encoded image that is known to be valid."""
     with Image.open(io.BytesIO(data)) as image:
         return image.size
 
 
 def map_then(trace: EpisodeTrace, stamp_ns: int) -> GridMap | None:
-    """Return the map as it was known then; None where the trace does not keep it, or nobody can read it."""
+    """Return the map as known at a time; None if the trace does not have it or it is unreadable."""
     moment = trace.moment_at(stamp_ns)
     if moment is None or moment.map is None:
         return None
     try:
         return grid_of(moment.map, moment.stamp_ns)
     except BadFrame:
-        return None  # the page then says that it shows the last map
+        return None  # the page then states that it shows the last map
 
 
 def view_then(trace: EpisodeTrace, decision: TraceDecision, keep: Keep) -> PagePicture | None:
-    """Return what the robot saw when it decided, else the newest view from about there; None without both."""
+    """Return the robot's view at a decision, else the newest view from nearby; None without both."""
     jpeg, note = jpeg_then(trace, decision)
     if not jpeg:
         return None
@@ -74,7 +74,7 @@ def view_then(trace: EpisodeTrace, decision: TraceDecision, keep: Keep) -> PageP
 
 
 def jpeg_then(trace: EpisodeTrace, decision: TraceDecision) -> tuple[bytes, str]:
-    """Return the view of a decision, and what it is where it is not of that moment; b"" for none."""
+    """Return the view of a decision, and a note if it is not of that moment; b"" for none."""
     moment = trace.moment_at(decision.stamp_ns)
     if moment is not None and moment.stamp_ns == decision.stamp_ns and moment.view:
         return moment.view, ""
@@ -87,15 +87,15 @@ def jpeg_then(trace: EpisodeTrace, decision: TraceDecision) -> tuple[bytes, str]
 
 
 _LINE, _DARK = (255, 214, 10), (17, 24, 39)
-_PIECES = 200  # of a line, to find the part of it that a view shows
-_SHOWN = 0.05  # part of a line, from which it is worth drawing
+_PIECES = 200  # pieces of a line, to find its visible part
+_SHOWN = 0.05  # minimum visible share of a line to be drawn
 
 
 def measured_picture(view: Keyframe, note: str) -> bytes:
-    """Return the JPEG of a view with the lines that the note of its evidence holds; unchanged where it shows none.
+    """Return the JPEG of a view with the lines in the note of its evidence; unchanged if it shows none of them.
 
-    It is also unchanged where it is damaged: who decodes it for a page says so. A line that goes on beyond the image
-    has no bar at that end. It is drawn also where something stands before it.
+    A damaged picture is also unchanged; the page reports it when decoding. A line that continues beyond the image
+    has no bar at that end. Occluded lines are drawn, too.
     """
     seen = [(measure, part) for measure in measures_of(note) if (part := _part(view, measure)) is not None]
     if not seen:
@@ -112,7 +112,7 @@ def measured_picture(view: Keyframe, note: str) -> bytes:
 
 
 class _Part:
-    """The part of a line that a view shows: its ends in pixels, and whether they are those of the line."""
+    """The visible part of a line: its ends in pixels, and whether they are the ends of the line."""
 
     def __init__(self, ends: Sequence[tuple[float, float]], whole: tuple[bool, bool]) -> None:
         self.ends, self.whole = ends, whole
@@ -130,7 +130,7 @@ def _part(view: Keyframe, measure: MeasuredLine) -> _Part | None:
 
 
 def _draw(image: Image.Image, measure: MeasuredLine, part: _Part) -> None:
-    """Draw a line with bars across its ends, and its length beside its middle."""
+    """Draw a line with bars across its ends, and its length next to its middle."""
     draw, width = ImageDraw.Draw(image), max(2, round(min(image.size) / 160))
     (u0, v0), (u1, v1) = part.ends
     long = math.hypot(u1 - u0, v1 - v0) or 1.0
@@ -146,7 +146,7 @@ def _draw(image: Image.Image, measure: MeasuredLine, part: _Part) -> None:
 
 def _write(draw: ImageDraw.ImageDraw, size: tuple[int, int], at: tuple[float, float], across: tuple[float, float],
            text: str) -> None:
-    """Write a text beside a point, off the line and within the image."""
+    """Write a text next to a point, off the line and within the image."""
     font = writing_font(max(14, min(size) // 18))
     border = max(2, min(size) // 160)
     left, top, right, bottom = draw.textbbox((0, 0), text, font, stroke_width=border)
@@ -160,7 +160,7 @@ def _write(draw: ImageDraw.ImageDraw, size: tuple[int, int], at: tuple[float, fl
 
 
 def measures_svg(evidence: Sequence[Evidence]) -> str:
-    """Return what was measured as SVG over a map in metres, y down; "" for nothing. An upright length is a dot."""
+    """Return measured lines as SVG over a map in metres, y down; "" for none. A vertical line is a dot."""
     found = dict.fromkeys(measure for one in evidence for measure in measures_of(one.note))
     return "".join(_line_svg(measure) for measure in found)
 
@@ -173,14 +173,14 @@ def _line_svg(measure: MeasuredLine) -> str:
 
 
 _RING, _SHADE = (245, 158, 11), (17, 24, 39)
-_RADIUS, _WIDTH = 1 / 18, 1 / 110  # of the image's shorter side
+_RADIUS, _WIDTH = 1 / 18, 1 / 110  # shares of the image's shorter side
 
 
 def proof_picture(view: Keyframe, note: str, calls: Sequence[ModelCall] = ()) -> bytes:
-    """Return the JPEG of a view with the lines of its evidence's note, and a ring round what the model pointed at.
+    """Return the JPEG of a view with the lines of its evidence's note, and a ring around the model's point.
 
-    calls: of the episode; where the note holds no place, the last one that pointed into this view counts. The picture
-    is unchanged where there is nothing to draw, or where it is damaged: who decodes it for a page says so.
+    calls: calls of the episode; if the note has no point, the last call that pointed into this view is used. The
+    picture is unchanged if there is nothing to draw, or if it is damaged; the page reports this when decoding.
     """
     jpeg, shares, points = measured_picture(view, note), points_of(note), pointed_at(view.id, calls)
     if not shares and not points:
@@ -202,7 +202,7 @@ def proof_picture(view: Keyframe, note: str, calls: Sequence[ModelCall] = ()) ->
 
 
 def pointed_at(keyframe_id: int, calls: Sequence[ModelCall]) -> tuple[tuple[float, float], ...]:
-    """Return the pixels of a view at which the last call that named it as evidence pointed; () for none."""
+    """Return the pixels of a view that the last call with this view as evidence pointed at; () for none."""
     for call in reversed(calls):
         for picture in call.pictures:
             if picture.keyframe_id == keyframe_id and picture.points:

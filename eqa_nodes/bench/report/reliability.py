@@ -13,14 +13,14 @@ _STYLE = ("text{font:12px system-ui,sans-serif;fill:#334155}.axis{stroke:#94a3b8
 
 
 def caption(r: Reliability) -> str:
-    """Return the figures of a diagram in one line."""
+    """Return the key values of a diagram in one line."""
     return (f"expected calibration error {r.ece:.3f}, Brier score {r.brier:.3f} (of always saying the share that is "
             f"right: {r.base_brier:.3f}); {r.answers} weighed answers of {r.questions} episodes, each episode "
             "weighted equally")
 
 
 def reliability_svg(r: Reliability, title: str) -> str:
-    """Return the diagram: share of right answers over probability, with 95 % intervals, and episodes a bin below."""
+    """Return the diagram: share of right answers over probability with 95 % intervals; below, episodes per bin."""
     bottom = _TOP + _SIDE
     width, height = _LEFT + _SIDE + 20, bottom + _COUNTS + 92
     most = max(b.questions for b in r.bins)

@@ -1,4 +1,4 @@
-"""An episode's reconstruction for its report: out of the bag of the episode, else out of what memory kept."""
+"""An episode's reconstruction for its report: from the episode's bag, else from the views kept by memory."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from eqa_nodes.bench.running.predictions import Prediction
     from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 
-EMBED_SCANS = 4  # episodes with scans on one page: each has up to 3 MB
+EMBED_SCANS = 4  # maximum episodes with scans on one page (up to 3 MB each)
 
 
 @dataclass(frozen=True)
 class ScanSection:
-    """A scan as the template shows it. still: address of a PNG; data: the packed scene in base64; trouble: why there is
-    none, "" = it is there. source: what it was made of.
+    """A scan in the template. still: URL of a PNG; data: the packed scene in base64; trouble: why there is no scan,
+    "" = there is one. source: origin of its frames.
     """
 
     still: str = ""
@@ -43,7 +43,7 @@ class ScanSection:
 
 
 def scan_of(run: Path, prediction: Prediction, trace: EpisodeTrace | None) -> ScanSection:
-    """Reconstruct what an episode saw. Raises MissingExtra without Open3D; what else fails is the section's trouble."""
+    """Reconstruct what an episode saw. Raises MissingExtra without Open3D; other errors are put in `trouble`."""
     from eqa_nodes.viewer.scene import scene_bytes, scene_of, still_png, surfaces_of
 
     views = trace.keyframes if trace else []
@@ -64,7 +64,7 @@ def scan_of(run: Path, prediction: Prediction, trace: EpisodeTrace | None) -> Sc
 
 def _source(run: Path, prediction: Prediction,
             views: list[Keyframe]) -> tuple[str, Iterable[Frame], ReconstructionConfig]:
-    """Return the best source there is: its name, its frames and the settings for it. Raises StorageError for none."""
+    """Return the best available source: name, frames and settings. Raises StorageError if there is none."""
     from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 
     if prediction.bag:
@@ -80,7 +80,7 @@ def _source(run: Path, prediction: Prediction,
 
 
 def _remembered(views: list[Keyframe]) -> Iterator[Frame]:
-    """Yield remembered views as frames of the size of their coarse depth."""
+    """Yield remembered views as frames with the size of their coarse depth images."""
     for view in views:
         if view.geometry is None:
             continue

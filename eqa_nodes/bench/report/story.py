@@ -1,4 +1,4 @@
-"""What the robot did in an episode, as a few sentences for people who know nothing of robots."""
+"""What the robot did in an episode, in a few sentences for readers without knowledge of robots."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.questions import NOWHERE_M
 from eqa_nodes.core.types.trace import EpisodeTrace
 
-_ROOMS = 6  # named at most
-_TURNED = 4  # observations from one place that are a look round
+_ROOMS = 6  # maximum number of rooms named
+_TURNED = 4  # observations from one place that count as a look round
 _ASKED = ("decide", "assess", "answer")
 
 
 def story_of(prediction: Prediction, trace: EpisodeTrace | None, weak: str = "") -> tuple[str, ...]:
     """Return sentences: how it began, where the robot went and what it saw, and how that led to the answer.
 
-    weak: why the picture of the evidence is no good proof, "" where it is one.
+    weak: why the picture of the evidence is a weak proof, "" if it is a good one.
     """
     return tuple(_sentences(prediction, trace or EpisodeTrace(), weak))
 
 
 def had_robot(prediction: Prediction, trace: EpisodeTrace | None) -> bool:
-    """Return whether a robot was there in an episode; False for one that is about a recording."""
+    """Return whether a robot took part in an episode; False for a question about a recording."""
     return prediction.answer.receipt.moved or (trace is not None and (bool(trace.decisions) or trace.grid is not None))
 
 
@@ -95,7 +95,7 @@ def _end(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str
 
 
 def _aim(reason: str) -> str:
-    """Return a reason without how the drive before it ended."""
+    """Return a reason without the part on how the previous drive ended."""
     for ended in ENDINGS:
         reason = reason.removeprefix(ended)
     return reason.rstrip(".")

@@ -1,4 +1,4 @@
-"""The score table: its columns, cells and footnotes, and its form in a terminal."""
+"""The score table: its columns, cells and footnotes, and its form in the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eqa_nodes.bench.running.manifest import RunManifest, answered_by
 
 
 class ScoreColumn(NamedTuple):
-    """A heading and how to fill it from a row; None shows as a dash."""
+    """A column: heading, and function of a row; None is shown as a dash."""
 
     heading: str
     cell: Callable[[Row], str]
@@ -56,13 +56,13 @@ COLUMNS = (
     ScoreColumn("unscored", lambda row: str(row.unscored)),
     ScoreColumn("failed", lambda row: str(row.failed)),
 )
-HIGHEST = 5  # mark of an answer that is right
-_COSTS = 6  # the first column that is no mark
-_WIDE = 120  # characters that the whole table needs
+HIGHEST = 5  # mark of a right answer
+_COSTS = 6  # index of the first column of costs
+_WIDE = 120  # terminal width that the whole table needs, characters
 
 
 class ScoreTable:
-    """The table for a terminal: in one piece where that fits, else marks above costs; then its footnotes."""
+    """The table for the terminal: in one piece if it fits, else marks above costs; then the footnotes."""
 
     def __init__(self, scores: Scores, manifest: RunManifest) -> None:
         self._scores, self._manifest = scores, manifest
@@ -89,25 +89,25 @@ class ScoreTable:
 
 
 def rich_table(scores: Scores, manifest: RunManifest) -> ScoreTable:
-    """Return the table for a terminal of any width, with the published numbers that stand beside it."""
+    """Return the table for a terminal of any width, with comparable published results."""
     return ScoreTable(scores, manifest)
 
 
 def headline(scores: Scores, manifest: RunManifest) -> str:
-    """Return what a score rests on: data set, questions, judge, who answered, and privileged parts."""
+    """Return the basis of a score: data set, questions, judge, agent, and privileged parts."""
     privileged = f"; privileged: {', '.join(scores.privileged)}" if scores.privileged else ""
     return (f"{scores.dataset or 'questions'}, {manifest.share}, judge {scores.judge}, {answered_by(manifest)}"
             f"{privileged}\n{', '.join((right(scores), *others(scores)))}")
 
 
 def right(scores: Scores) -> str:
-    """Return how many questions were answered right, in words for everybody: the highest mark counts."""
+    """Return in plain words how many questions were answered right, i.e. with the highest mark."""
     count = sum(q.sigma == HIGHEST if q.judged else METRICS["succ"](q) == 1 for q in scores.questions)
     return f"right: {count} of {scores.rows[0].questions}"
 
 
 def others(scores: Scores) -> list[str]:
-    """Return what became of the questions that were not answered right, without the wrong answers."""
+    """Return the outcomes of the questions without a right answer, except wrong answers."""
     row, partly = scores.rows[0], sum(q.sigma is not None and 1 < q.sigma < HIGHEST for q in scores.questions)
     counts = ((partly, "partly right"), (row.abstained, "\"I don't know\""), (row.failed, "failed"),
               (row.unscored, "without a mark"), (row.missing, "not asked"))

@@ -1,4 +1,4 @@
-"""Traces of episodes in files; their stamps do not depend on earlier episodes of the same simulator."""
+"""Files of episode traces; stamps do not depend on earlier episodes of the same simulator."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def begin_of(trace: EpisodeTrace | None) -> int:
 
 
 def answer_since(answer: Answer, begin_ns: int) -> Answer:
-    """Return the answer with stamps that count from the episode's begin."""
+    """Return the answer with stamps relative to the beginning of the episode."""
     return replace(answer, evidence=tuple(e._replace(stamp_ns=e.stamp_ns - begin_ns) for e in answer.evidence))
 
 
 def trace_since(trace: EpisodeTrace, begin_ns: int) -> EpisodeTrace:
-    """Return the trace with stamps that count from the episode's begin."""
+    """Return the trace with stamps relative to the beginning of the episode."""
     return replace(
         trace, poses=[(stamp - begin_ns, pose) for stamp, pose in trace.poses],
         decisions=[d._replace(stamp_ns=d.stamp_ns - begin_ns) for d in trace.decisions],
@@ -46,9 +46,9 @@ def trace_since(trace: EpisodeTrace, begin_ns: int) -> EpisodeTrace:
         answer=None if trace.answer is None else answer_since(trace.answer, begin_ns))
 
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same trace is the same file
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # fixed date: the same trace gives the same file
 _VIEW = "view.jpg"
-_MAX_BYTES = 1 << 30  # a file that claims more when unpacked is refused
+_MAX_BYTES = 1 << 30  # a file with a larger unpacked size is refused
 
 
 class _GridHead(NamedTuple):
@@ -86,7 +86,7 @@ def save_trace(path: Path, trace: EpisodeTrace) -> None:
 
 
 def load_trace(path: Path) -> EpisodeTrace:
-    """Read what `save_trace` wrote. Raises StorageError for a file that is absent, damaged or unreasonably large."""
+    """Read a file of `save_trace`. Raises StorageError if it is missing, damaged or unreasonably large."""
     with _archive(path) as archive:
         trace = decode(EpisodeTrace, loads(archive.read("trace.json")))
         keyframes = [replace(k, jpeg=archive.read(_jpeg_name(i))) for i, k in enumerate(trace.keyframes)]
@@ -96,7 +96,7 @@ def load_trace(path: Path) -> EpisodeTrace:
 
 
 def last_view(path: Path) -> bytes | None:
-    """Return the JPEG of the last view alone, None where the trace has none. Raises StorageError as `load_trace`."""
+    """Return only the JPEG of the last view, None if there is none. Raises StorageError like `load_trace`."""
     with _archive(path) as archive:
         return _read_view(archive) or None
 
@@ -120,7 +120,7 @@ def _light(moment: Moment) -> Moment:
 
 
 def _whole(archive: zipfile.ZipFile, index: int, light: Moment) -> Moment:
-    """Return a moment with its pictures. The zip file's names are a dictionary: looking them up costs little."""
+    """Return a moment with its pictures. Looking up names in the zip file is cheap, because they are a dictionary."""
     view, png = _moment_names(index)
     known = archive.NameToInfo
     return Moment(light.stamp_ns, archive.read(view) if view in known else b"",
@@ -161,10 +161,10 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, compression: int) -> 
 
 
 def trace_in(path: Path, name: str = "", namespace: str = "") -> tuple[str, EpisodeTrace]:
-    """Return name and trace of an episode of a run directory, or of a bag.
+    """Return name and trace of an episode of a run directory or of a bag.
 
-    name: which one, if there are several; namespace: of the graph in the bag. Raises StorageError for none, none of
-    that name, or several and no name.
+    name: name of the episode, needed if there are several; namespace: of the graph in the bag. Raises StorageError if
+    there is no episode, none of that name, or several and no name.
     """
     if not (path / PREDICTIONS).is_file():
         from eqa_nodes.recordings.bags.trace import trace_of
