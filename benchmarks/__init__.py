@@ -1,1 +1,1 @@
-"""Speed and memory, measured with a baseline in the same run: `make bench`."""
+"""Benchmarks of speed and memory, each with a baseline in the same run: `make bench`."""

@@ -8,7 +8,7 @@ from benchmarks.results import SPEED, TRIALS, measure, write
 
 
 def main() -> None:
-    """Measure what is named and print each table."""
+    """Run the named measurements and print their tables."""
     every = {**SPEED, **TRIALS}
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, memory and answers.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"speed and memory (default: all of these): "

@@ -1,4 +1,4 @@
-"""A bag of 640x480 RGB-D as an episode history: frames a second and memory, beside the bare reading of its messages."""
+"""A bag of 640x480 RGB-D as an episode history: time per frame and memory, compared with only reading its messages."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from sim_bridge.simulator import EpisodeSetup
 
 SCENE, VIEWS, FRAMES, RATE_HZ = "house:3", 24, 900, 30
 PERIOD_NS = 10**9 // RATE_HZ
-WANTED = 200  # frames a second
+WANTED = 200  # required frames per second
 
 
 def figures() -> list[Figure]:
-    """Return milliseconds a frame and the memory of reading a bag."""
+    """Return milliseconds per frame and the memory of reading a bag."""
     with tempfile.TemporaryDirectory() as folder:
         bag = Path(folder) / "bag"
         write_bag(recorded(FRAMES), bag)
@@ -39,7 +39,7 @@ def figures() -> list[Figure]:
 
 
 def recorded(count: int) -> Iterator[Frame]:
-    """Yield what a camera at 30 Hz sees in a house: its views come again and again, each with a stamp of its own."""
+    """Yield the frames of a 30 Hz camera in a house: the same views repeatedly, with increasing stamps."""
     simulator = HouseSimulator()
     views = [simulator.reset(EpisodeSetup(SCENE)).frame]
     actions = [Action.TURN_LEFT if i % 3 else Action.MOVE_FORWARD for i in range(VIEWS - 1)]
@@ -49,14 +49,14 @@ def recorded(count: int) -> Iterator[Frame]:
 
 
 def _bare(bag: Path) -> None:
-    """Read the bytes of the messages, undecoded."""
+    """Read the bytes of the messages without decoding them."""
     with Reader(bag) as reader:
         for _ in reader.messages():
             pass
 
 
 def _in_a_process(bag: Path) -> tuple[float, float]:
-    """Milliseconds a frame, and peak memory in MB, of a process that does nothing else."""
+    """Return milliseconds per frame and peak memory, MB, of a process that does nothing else."""
     done = subprocess.run([sys.executable, "-m", "benchmarks.bags", str(bag)], check=True,
                           capture_output=True, text=True)
     ms, megabytes = map(float, done.stdout.split())
@@ -64,14 +64,14 @@ def _in_a_process(bag: Path) -> tuple[float, float]:
 
 
 def _read(bag: Path) -> None:
-    """Print milliseconds a frame and the peak memory of this process in MB."""
+    """Print milliseconds per frame and the peak memory of this process, MB."""
     history = open_history(bag)
     begin = time.perf_counter()
     count = sum(1 for _ in history)
     took = time.perf_counter() - begin
     if count != len(history):
         raise RuntimeError(f"{len(history)} images made {count} frames: {history.dropped}")
-    status = Path("/proc/self/status").read_text()  # getrusage would count what the parent held when it forked
+    status = Path("/proc/self/status").read_text()  # getrusage would include the parent's memory at the fork
     print(took / count * 1e3, int(status.split("VmHWM:")[1].split()[0]) / 1024)
 
 

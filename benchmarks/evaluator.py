@@ -1,4 +1,4 @@
-"""What the evaluator adds to simulator and model: a question, the start, memory, scoring; and what two workers gain."""
+"""Overhead of the evaluator beside simulator and model (question, start, memory, scoring); gain by two workers."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _REPLY = json.dumps({"answer": "a cup", "confidence": 0.9, "images": [1], "absta
 
 
 def figures() -> list[Figure]:
-    """Return what a question, the start, the scores and a second worker cost."""
+    """Return the costs of a question, the start and the scores, and the gain of a second worker."""
     with tempfile.TemporaryDirectory() as folder:
         return [*_harness(Path(folder)), _start(Path(folder)), *_scoring(), _workers(Path(folder))]
 
 
 def _harness(folder: Path) -> list[Figure]:
-    """Run a thousand episodes that take no time: what is left is the evaluator, and what it keeps."""
+    """Run a thousand instant episodes, which measures the evaluator alone: its time and memory."""
     trace = _trace()
     stamps, resident = [time.perf_counter()], []
 
@@ -84,7 +84,7 @@ def first_episode(folder: str) -> None:
     """Begin a run of the questions in a folder and end with its first episode."""
     samples = read_express(Path(folder) / "express-bench-slim.json")
     with tempfile.TemporaryDirectory() as out, suppress(_Begun):
-        run_with(SequentialEngine(_First(_trace())), samples, Path(out), task=EM)  # of which scenes need not be opened
+        run_with(SequentialEngine(_First(_trace())), samples, Path(out), task=EM)  # this task opens no scenes
 
 
 def _scoring() -> list[Figure]:
@@ -94,9 +94,9 @@ def _scoring() -> list[Figure]:
 
 
 def _bootstrap(name: str, values: np.ndarray) -> Figure:
-    """Time the interval against NumPy's own draws, of which a hundredth is made."""
+    """Time the interval against NumPy's own draws, of which only a hundredth is made."""
     given = values.tolist()
-    summary(given, resamples=10)  # compiled before it is timed
+    summary(given, resamples=10)  # compiles before the timing
     ours = median_ms(lambda: summary(given, resamples=RESAMPLES), 3)
     rng, share = np.random.default_rng(0), 100
     plain = share * median_ms(lambda: [values[rng.integers(0, MARKS, MARKS)].mean() for _ in
@@ -114,7 +114,7 @@ def _workers(folder: Path) -> Figure:
 
 
 def _throughput(out: Path, workers: int) -> float:
-    """Return questions a second, after the workers have started."""
+    """Return questions per second, after the workers have started."""
     stamps: list[float] = []
     run_with(ProcessEngine(partial(open_slow, MODEL_S), workers), _samples(ASKED), out,
              lambda now: stamps.append(time.perf_counter()), blind=False)
@@ -122,7 +122,7 @@ def _throughput(out: Path, workers: int) -> float:
 
 
 class _Instant:
-    """Gives every question the same episode at once."""
+    """Returns the same episode for every question immediately."""
 
     def __init__(self, trace: EpisodeTrace) -> None:
         self._trace = trace
@@ -139,7 +139,7 @@ class _Instant:
 
 
 class _Begun(BaseException):
-    """The first episode begins."""
+    """Raised when the first episode begins."""
 
 
 class _First(_Instant):
@@ -148,7 +148,7 @@ class _First(_Instant):
 
 
 class _Slow(_Instant):
-    """Answers from four views with the real answerer, whose model takes its time."""
+    """Answers from four views with the real answerer and a slow model."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(_trace())
@@ -166,7 +166,7 @@ class _Slow(_Instant):
 
 
 def open_slow(seconds: float, number: int) -> _Slow:
-    """Open what a worker asks with."""
+    """Open the runner of a worker."""
     return _Slow(seconds)
 
 

@@ -1,4 +1,4 @@
-"""What the graph adds to a step and to an answer from memory, how long it takes to start, and an hour of driving."""
+"""Overhead of the graph per step and per answer from memory, its start time, and its memory in an hour of driving."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ TURNS, ASKED = 12, 20
 FORMS = {"of the past": "When did you last see the {}?",
          "of views, by rules over labels": "Is there a {} in the house?"}
 HOUR_S, WARM_S = 3600, 600
-SMALL = RobotModel(camera=CameraModel(320, 240))  # an hour of larger images, or of raw ones, does not fit everywhere
+SMALL = RobotModel(camera=CameraModel(320, 240))  # an hour of larger or raw images does not fit on every disk
 
 
 def figures() -> list[Figure]:
-    """Return a step, the start and answers from memory, each beside a baseline of the same run."""
+    """Return the times of a step, the start and answers from memory, each with a baseline of the same run."""
     simulator = HouseSimulator()
     simulator.reset(EpisodeSetup(SCENE))
     alone = median_ms(lambda: simulator.act(Action.TURN_LEFT), STEPS, WARM_UP)
@@ -41,7 +41,7 @@ def figures() -> list[Figure]:
 @contextmanager
 def _running(isolate: bool = True, robot: RobotModel = RobotModel(), compress: bool = False
              ) -> Iterator[tuple[RunningGraph, GraphClient]]:
-    """Run a graph with labels in a new folder; its episode has begun."""
+    """Run a graph with labels in a new folder, in an episode that has begun."""
     with tempfile.TemporaryDirectory() as folder:
         bags = {"folder": f"{folder}/bags", **({"bag.color": "jpeg", "bag.depth": "png"} if compress else {})}
         own: Parameters = {"memory": {"labels": True, "folder": f"{folder}/memory"}, "recorder": bags}
@@ -64,13 +64,13 @@ def _steps(isolate: bool, alone: float) -> list[Figure]:
 
 
 def _shared_mb(pid: int) -> float:
-    """Return the memory of a process with shared pages divided, so that the sum over processes is true."""
+    """Return the proportional memory of a process (shared pages are divided), so that the sum is correct."""
     line = next(line for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
     return int(line.split()[1]) / 1024
 
 
 def _answers() -> Iterator[Figure]:
-    """Ask what memory can answer: nobody drives and no model is asked."""
+    """Ask questions that memory can answer, without driving and without a model."""
     with _running() as (_, client):
         for _ in range(TURNS):
             client.services["act"].call(60.0, action=int(Action.TURN_LEFT))
@@ -93,7 +93,7 @@ def _answered(client: GraphClient, text: str) -> None:
 
 
 def hour() -> list[Figure]:
-    """Return the memory of each process after an hour of the robot's time, in lock-step, beside that after a while."""
+    """Return the memory of each process after an hour of simulated time in lock-step, compared with an early value."""
     with _running(robot=SMALL, compress=True) as (graph, client):
         begin, pids = time.monotonic(), {child.nodes[0]: child.process.pid for child in graph.children}
         _drive(client, WARM_S)
@@ -108,7 +108,7 @@ def hour() -> list[Figure]:
 
 
 def _drive(client: GraphClient, seconds: float) -> None:
-    """Drive about at random for so many seconds of the robot's time."""
+    """Drive at random for some seconds of simulated time."""
     random, act = np.random.default_rng(0), client.services["act"]
     turns, turn = 0, Action.TURN_LEFT
     for _ in range(round(seconds / SMALL.step_s)):

@@ -1,8 +1,8 @@
-"""How old a map is: from the stamp of a 640x480 RGB-D picture to its map, at 10 Hz, through the graph as on a robot.
+"""Age of the map: from the stamp of a 640x480 RGB-D picture to its map, at 10 Hz, through the graph as on a robot.
 
-A process a node, with memory and recorder. The camera is a process too (`python -m benchmarks.live FILE`): it publishes
-views that were rendered before, with stamps of the wall's clock at a steady rate, and transforms and odometry at a rate
-and with stamps of their own, as on a robot. It says "begin", and ends when its standard input closes.
+One process per node, with memory and recorder. The camera is a process, too (`python -m benchmarks.live FILE`): it
+publishes rendered views with stamps of the wall clock at a constant rate, and transforms and odometry with their own
+rate and stamps, as on a robot. It prints "begin", and ends when its standard input closes.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from benchmarks.timing import Figure, cpu_s, median_ms
 
 CAMERA_HZ, TF_HZ, VIEWS = 10, 50, 40
 SCENE = "house:3"
-AFTER_TF_S = 0.007  # a picture is taken so long after a transform, and waits for the next one
+AFTER_TF_S = 0.007  # delay of a picture after a transform; it then waits for the next transform
 WARM_S, SECONDS, ALONE = 6.0, 60.0, 120
-BEGIN_S = 60.0  # for the camera to load its views, and for the first map
+BEGIN_S = 60.0  # timeout for the camera to load its views, and for the first map
 
 
 def figures() -> list[Figure]:
-    """Return the median from stamp to map, beside the core alone on the same views."""
+    """Return the median time from stamp to map, compared with the core alone on the same views."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         render(folder / "views.npz")
@@ -47,7 +47,7 @@ def figures() -> list[Figure]:
 
 
 def _alone_ms(views: Path) -> float:
-    """Return the median time in ms of the core alone: a picture taken in, and its map."""
+    """Return the median time, ms, of the core alone from a picture to its map."""
     from eqa_nodes.core.mapping.floors import MultiFloorMapper
 
     mapper, frames = MultiFloorMapper(), iter(list(islice(frames_of(views), ALONE)))
@@ -60,7 +60,7 @@ def _alone_ms(views: Path) -> float:
 
 
 def _through_graph(folder: Path) -> tuple[list[float], dict[str, float]]:
-    """Return the ages in ms of the maps of SECONDS as a listener gets them, and the cores that each node took."""
+    """Return the ages, ms, of the maps that a listener receives in SECONDS, and the CPU cores used by each node."""
     from eqa_nodes.ros.client import GraphClient
     from eqa_nodes.ros.runner import RunningGraph
     from eqa_nodes.wire.graph import nodes_of
@@ -82,14 +82,14 @@ def _through_graph(folder: Path) -> tuple[list[float], dict[str, float]]:
 
 
 class _MapAges:
-    """Receives maps as bytes and notes how old each is."""
+    """Receives maps as bytes and records their ages."""
 
     def __init__(self) -> None:
         self.ages_ms: list[float] = []
         self._first = threading.Event()
 
     def listen(self, node: Any) -> None:
-        """Subscribe with a node."""
+        """Create the subscription with a node."""
         from eqa_nodes.ros.interfaces import interface, qos
         from eqa_nodes.wire.graph import TOPICS
 
@@ -97,7 +97,7 @@ class _MapAges:
         node.create_subscription(interface(topic.type), topic.name, self._on_map, qos(topic.qos), raw=True)
 
     def wait(self, deadline_s: float) -> None:
-        """Wait for the first. Raises RuntimeError when none comes."""
+        """Wait for the first map. Raises RuntimeError if none arrives in time."""
         if not self._first.wait(deadline_s):
             raise RuntimeError(f"no map came within {deadline_s:g} s")
 
@@ -109,7 +109,7 @@ class _MapAges:
 
 
 def begin_episode(node: Any, episode_id: str = "live") -> None:
-    """Tell mapper, memory and recorder that an episode begins. Raises what they report."""
+    """Reset mapper, memory and recorder for a new episode. Raises the errors that they report."""
     from eqa_nodes.ros.interfaces import interface
     from eqa_nodes.ros.remote import Remotes
 
@@ -121,7 +121,7 @@ def begin_episode(node: Any, episode_id: str = "live") -> None:
 
 @contextlib.contextmanager
 def camera(views: Path, environment: dict[str, str]) -> Iterator[None]:
-    """Run a camera that shows these views."""
+    """Run a camera process that publishes these views."""
     process = subprocess.Popen([sys.executable, "-m", "benchmarks.live", str(views)], env=environment,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdin is not None
@@ -138,7 +138,7 @@ def camera(views: Path, environment: dict[str, str]) -> Iterator[None]:
 
 
 def render(path: Path) -> None:
-    """Keep views of a robot that drives and turns: rgb, depth_m, and poses (VIEWS, 3) of x, y and yaw."""
+    """Save views of a robot that drives and turns: rgb, depth_m, and poses (VIEWS, 3): x, y, yaw; metres, radians."""
     from eqa_nodes.core.types.floor import Action
     from sim_bridge.house.simulator import HouseSimulator
     from sim_bridge.simulator import EpisodeSetup
@@ -158,7 +158,7 @@ def render(path: Path) -> None:
 
 
 def frames_of(path: Path) -> Iterator[Any]:
-    """Yield the views as frames of the core, to and fro for ever, one each 100 ms."""
+    """Yield the views as frames of the core, back and forth without end, one per 100 ms."""
     from eqa_nodes.core.types.geometry import Pose2, Transform
     from eqa_nodes.core.types.views import Frame, Intrinsics
 

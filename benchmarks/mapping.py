@@ -1,4 +1,4 @@
-"""Cost of one RGB-D frame in the map, at several sizes of house, against a dense volume that is transformed whole."""
+"""Cost of one RGB-D frame in the map for several house sizes, compared with a dense volume processed as a whole."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BASELINE_FRAMES = 5
 
 
 def figures() -> list[Figure]:
-    """Return the cost of a frame for each size of house."""
+    """Return the cost of a frame for each house size."""
     found = []
     for size_m in SIZES_M:
         frames = tour(size_m)
@@ -41,7 +41,7 @@ def _next(frames: Iterator[Frame], step: Callable[[Frame], None]) -> None:
 
 
 def tour(size_m: float) -> list[Frame]:
-    """Return what a robot sees in the middle of a walled hall with boxes every 4 m, turning and driving."""
+    """Return the frames of a robot turning and driving in the middle of a walled hall with boxes every 4 m."""
     n = round(size_m / CELL_M)
     marks = [["#" if 0 in (iy, ix) or n - 1 in (iy, ix) else ("T" if iy % 8 == ix % 8 == 4 else ".") for ix in range(n)]
              for iy in range(n)]
@@ -52,7 +52,7 @@ def tour(size_m: float) -> list[Frame]:
 
 
 def grown(size_m: float, frame: Frame) -> Mapper:
-    """Return a mapper whose map already spans the house: a view without returns from each corner made it grow."""
+    """Return a mapper whose map already spans the house, by a view without depth from each corner."""
     mapper = Mapper()
     blind = replace(frame, depth_m=np.zeros_like(frame.depth_m))
     for i, (x, y) in enumerate(((0.5, 0.5), (size_m - 0.5, 0.5), (size_m - 0.5, size_m - 0.5), (0.5, size_m - 0.5))):
@@ -61,7 +61,7 @@ def grown(size_m: float, frame: Frame) -> Mapper:
 
 
 class DenseVolume:
-    """The usual way: every frame, all voxels of the house are carried into the camera, then projected down to 2D."""
+    """The usual method: for every frame, all voxels are transformed into the camera, then projected to 2D."""
 
     def __init__(self, size_m: float) -> None:
         c = self.config = MapperConfig()
@@ -76,7 +76,7 @@ class DenseVolume:
         self.cells = np.full((n, n), -1, np.int8)
 
     def integrate(self, frame: Frame) -> None:
-        """Carry one frame into all voxels by truncated signed distance."""
+        """Integrate one frame into all voxels by truncated signed distance."""
         c, k = self.config, frame.intrinsics
         camera_from_map = np.linalg.inv(frame.map_from_camera()).astype(np.float32)
         x, y, z = camera_from_map[:3, :3] @ self.points + camera_from_map[:3, 3:]

@@ -1,7 +1,7 @@
-"""Memory of 1,000 to 1,000,000 keyframes: inserting, recall, opening, bytes; EQA_BENCH_KEYFRAMES=100000 ends earlier.
+"""Memory of 1,000 to 1,000,000 keyframes: inserting, recall, opening, bytes; EQA_BENCH_KEYFRAMES=100000 limits it.
 
-The views are made up: eight things each of 240 kinds in 12 colours and 8 rooms, as unevenly spread as in homes, with a
-1 kB picture, so that a million of them fit on a disk. Everything else is as the memory node writes it.
+The views are synthetic: eight objects each, of 240 kinds in 12 colours and 8 rooms, as uneven as in homes,
+with a 1 kB picture, so that a million of them fit on a disk. Everything else is written as by the memory node.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KINDS = tuple(f"{sort}{stem}" for sort in _SORTS for stem in _STEMS)
 
 
 def figures() -> list[Figure]:
-    """Return recall, opening and inserting at several sizes of memory."""
+    """Return the times of recall, opening and inserting for several sizes of memory."""
     most = int(os.environ.get("EQA_BENCH_KEYFRAMES", SIZES[-1]))
     sizes = [size for size in SIZES if size <= most]
     result: list[Figure] = []
@@ -79,9 +79,9 @@ def _recalls(store: MemoryStore, maker: _Maker, size: int, open_ms: float) -> It
 
 
 def _against_exact(store: MemoryStore, maker: _Maker, questions: list[str]) -> tuple[float, float]:
-    """Return the median time of an exact search over all embeddings, and the share of its ten best that ours has.
+    """Return the median time of an exact search over all embeddings, and the share of its ten best in our result.
 
-    Ours may name another view that is equally near.
+    Our result may contain another view that is equally near.
     """
     vectors = np.concatenate([np.frombuffer(b, np.int8).reshape(-1, 256) for b in maker.vectors])
     ids = np.arange(1, len(vectors) + 1)
@@ -95,12 +95,12 @@ def _against_exact(store: MemoryStore, maker: _Maker, questions: list[str]) -> t
         times.append((time.perf_counter() - begin) * 1e3)
         near = recaller.nearest(wanted, 10)
         ours = cosine[np.searchsorted(ids, [i for i in near if i <= len(ids)])]
-        shares.append(float(np.count_nonzero(ours >= tenth - 1.0)) / 10)  # cosines here are of 127 times the vectors
+        shares.append(float(np.count_nonzero(ours >= tenth - 1.0)) / 10)  # here the vectors are scaled by 127
     return statistics.median(times), statistics.fmean(shares)
 
 
 class _Maker:
-    """Makes views up, the same ones in every run."""
+    """Generates synthetic views, the same ones in every run."""
 
     def __init__(self) -> None:
         self._rng = np.random.default_rng(0)
@@ -112,7 +112,7 @@ class _Maker:
         self._share = share / share.sum()
 
     def questions(self, n: int) -> list[str]:
-        """Return questions about things: common and rare ones, with colour or room or neither."""
+        """Return questions about objects: common and rare ones, with colour, room or neither."""
         forms = ("Where is the {c} {k}?", "Is there a {k} in the {r}?", "What is next to the {k}?",
                  "How many {k}s are there?")
         kinds = self._rng.choice(KINDS, n, p=self._share)
@@ -120,12 +120,12 @@ class _Maker:
                 for i, kind in enumerate(kinds)]
 
     def fill(self, store: MemoryStore, size: int) -> None:
-        """Bring the memory to that many keyframes, thousands in a transaction."""
+        """Fill the memory up to `size` keyframes, thousands per transaction."""
         while len(store) < size:
             store.add_many(self._batch(min(BATCH, size - len(store)), len(store)))
 
     def take(self, store: MemoryStore) -> float:
-        """Return the milliseconds that one more view takes."""
+        """Return the milliseconds to insert one more view."""
         i = len(store) + 1
         frame, labels = _frame(i), dict(enumerate(self._labels(1)[0], start=1))
         begin = time.perf_counter()
@@ -149,7 +149,7 @@ class _Maker:
         self.made += len(vectors)
 
     def _labels(self, n: int) -> list[list[Label]]:
-        """Return what n views show: eight things each."""
+        """Return the labels of n views: eight objects each."""
         kinds = self._rng.choice(len(KINDS), (n, 8), p=self._share).tolist()
         colours, rooms = (self._rng.integers(len(options), size=(n, 8)).tolist() for options in (_COLOURS, _ROOMS))
         return [[Label(1, KINDS[k], _ROOMS[r], {"colour": _COLOURS[c], "support": "shelf", "relation": "on"})
@@ -167,7 +167,7 @@ def _pose(i: int) -> Pose2:
 
 
 def _frame(i: int) -> Frame:
-    """Return a small frame with eight things in view, from a place of its own."""
+    """Return a small frame with eight objects in view, from a distinct place."""
     labels = np.zeros((48, 64), np.uint16)
     for j in range(8):
         labels[10:30, 8 * j:8 * j + 6] = j + 1

@@ -1,5 +1,5 @@
-"""What a call of a local model costs: a model of the shape of Qwen2.5-VL with RANDOM weights, so only time and memory
-are measured. Its tokenizer knows bytes only; tokens of pictures are as many as with the real one.
+"""Cost of a call of a local model: a model with the shape of Qwen2.5-VL and RANDOM weights, so only time and memory
+are measured. Its tokenizer uses bytes; pictures have as many tokens as with the real one.
 
 EQA_LOCAL_SHAPE: tiny, 3b or 7b; default: 3b on a GPU, tiny elsewhere.
 """
@@ -26,13 +26,13 @@ from eqa_nodes.models import local, make_backend
 from tests.fixtures.tiny_models import save_tiny
 
 PICTURES, TOKENS, REPEATS = 8, 64, 5
-SHAPES = {  # hidden size, layers, heads, heads of keys, of the multi-layer perceptron, depth and size of the eye
+SHAPES = {  # hidden size, layers, heads, key-value heads, MLP size, depth and hidden size of the vision encoder
     "tiny": (64, 2, 4, 2, 128, 2, 64), "3b": (2048, 36, 16, 2, 11008, 32, 1280),
     "7b": (3584, 28, 28, 4, 18944, 32, 1280)}
 
 
 def figures() -> list[Figure]:
-    """Return the cost of each kind of call, and of loading."""
+    """Return the costs of each kind of call and of loading."""
     import torch
 
     gpu = torch.cuda.is_available()
@@ -79,7 +79,7 @@ def _measured(model: Any, name: str, call: Callable[[], Any]) -> Figure:
 
 @contextmanager
 def _timed(model: Any, spent: dict[str, list[float]]) -> Iterator[None]:
-    """Collect the seconds in the processor and in the model, the GPU's included."""
+    """Collect the seconds spent in the processor and in the model, including the GPU's."""
     import torch
 
     def timed(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,7 +102,7 @@ def _timed(model: Any, spent: dict[str, list[float]]) -> Iterator[None]:
 
 
 def _save(shape: str, folder: Path, device: str) -> int:
-    """Write the model, and return how many weights it has. The processor is that of the tests, with the real sizes."""
+    """Write the model and return its number of weights. The processor is that of the tests, with the real sizes."""
     import torch
     import transformers as t
 
@@ -141,7 +141,7 @@ def _has(library: str) -> bool:
 
 
 def _view(seed: int) -> bytes:
-    """Return a picture of 640x480 with some structure, JPEG."""
+    """Return a structured picture of 640x480 as JPEG."""
     small = np.random.default_rng(seed).integers(0, 255, (12, 16, 3), np.uint8)
     out = io.BytesIO()
     Image.fromarray(small).resize((640, 480), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)

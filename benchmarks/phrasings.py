@@ -1,7 +1,7 @@
-"""300 questions in 30 built-in houses, each as it is and as somebody might say it: what do other words cost?
+"""300 questions in 30 built-in houses, unchanged and paraphrased: the loss of correctness by other words.
 
-Everything in a house is known (tests/fixtures/known_house.py), so that only understanding is measured, not exploring.
-The changes are drawn by a fixed seed from the table below, two for each question where two fit.
+Everything in a house is known (tests/fixtures/known_house.py), so that only understanding is measured, not exploration.
+The changes are drawn with a fixed seed from the table below, two per question if two apply.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Change = Callable[[str, random.Random], str]
 
 
 def _sub(pattern: str, by: str) -> Change:
-    """Return a change that rewrites the whole question, and leaves those that do not fit."""
+    """Return a change that rewrites the whole question, and leaves questions without a match unchanged."""
     return lambda text, _: re.sub(f"^{pattern}$", by, text)
 
 
 def _slip(text: str, draw: random.Random) -> str:
-    """Exchange two neighbouring letters inside one of the long words."""
+    """Swap two adjacent letters inside one of the long words."""
     long = list(re.finditer(r"[a-z]{6,}", text))
     if not long:
         return text
@@ -69,7 +69,7 @@ CHANGES: dict[str, Change] = {
 
 
 def varied(text: str, draw: random.Random) -> tuple[str, tuple[str, ...]]:
-    """Return a question in other words, and the names of what was changed."""
+    """Return a paraphrased question and the names of the changes."""
     names, done = draw.sample(sorted(CHANGES), len(CHANGES)), []
     for name in names:
         changed = CHANGES[name](text, draw)
@@ -81,7 +81,7 @@ def varied(text: str, draw: random.Random) -> tuple[str, tuple[str, ...]]:
 
 
 def drawn() -> Iterator[tuple[int, QuestionCandidate, str, tuple[str, ...]]]:
-    """Yield the house, the question, and how it is said otherwise."""
+    """Yield the house, the question, its paraphrase, and the names of the changes."""
     draw = random.Random(18)
     for seed in HOUSES:
         by_category = [asked for asked in candidates(generate_house(seed)).values() if asked]
@@ -91,7 +91,7 @@ def drawn() -> Iterator[tuple[int, QuestionCandidate, str, tuple[str, ...]]]:
 
 
 def figures() -> list[Figure]:
-    """Return how many are answered rightly as they are, and in other words."""
+    """Return how many questions are answered correctly, unchanged and paraphrased."""
     answerer, judge, stop = LabelAnswerer(), OfflineJudge(), make_stop(0.0, "", 0.0)
     right, lost, made = Counter[str](), Counter[str](), Counter[str]()
     for seed, candidate, text, changes in drawn():

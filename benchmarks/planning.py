@@ -1,4 +1,4 @@
-"""Where to go next, without the model: frontiers, path costs and whole decisions on a map of 40 m x 40 m."""
+"""Cost of planning without the model: frontiers, path costs and whole decisions on a map of 40 m x 40 m."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 
 SIDE_M, ROOM_M, CELL_M, RADIUS_M = 40.0, 5.0, 0.1, 0.18
-SEEN_ROOMS = 40  # of 64, in the order of a robot that goes up and down the rows; every fifth of them only half
+SEEN_ROOMS = 40  # of 64, in boustrophedon order; every fifth of them only half
 NAMES = ("kitchen", "bedroom", "hallway", "bathroom", "living room")
 REGIONS = (RankedRegion("kitchen", 1.0), RankedRegion("living room", 0.4))
-FEW, MANY = 200, 2000  # views judged so far; both are taken from the same SPOTS
+FEW, MANY = 200, 2000  # numbers of views judged so far, both from the same SPOTS
 SPOTS = 200
 REPEATS = 15
 
 
 def figures() -> list[Figure]:
-    """Return the parts of a decision, a decision of each policy, and what a map shows of one."""
+    """Return the costs of the parts of a decision, of a decision of each policy, and of its map layers."""
     grid = house()
     pose = start_of(grid)
     frontiers = find_frontiers(grid)
@@ -48,7 +48,7 @@ def figures() -> list[Figure]:
 
 
 def _shown(grid: GridMap) -> Figure:
-    """Return the cost of the layers that a map shows of a decision with 4000 marks."""
+    """Return the cost of the map layers for a decision with 4000 marks."""
     random = np.random.default_rng(0)
     marks = [Candidate(*random.uniform(0, SIDE_M, 2).tolist(), 0.5, name)
              for name in (VALUE, "bathroom") for _ in range(2000)]
@@ -66,7 +66,7 @@ def decision_ms(name: str, grid: GridMap, pose: Pose2, seen: list[ViewAssessment
 
 
 def house() -> GridMap:
-    """Return a map of 8 x 8 rooms with doors and furniture, of which some are still unknown."""
+    """Return a map of 8 x 8 rooms with doors and furniture; some rooms are still unknown."""
     n, room = round(SIDE_M / CELL_M), round(ROOM_M / CELL_M)
     random = np.random.default_rng(0)
     cells = np.zeros((n, n), np.int8)
@@ -91,13 +91,13 @@ def house() -> GridMap:
 
 
 def start_of(grid: GridMap) -> Pose2:
-    """Return a free place in the middle of what is known."""
+    """Return a free place in the middle of the known area."""
     free = np.argwhere(~forbidden(grid, 2 * RADIUS_M))
     return Pose2(*centre_of(grid, *(int(i) for i in free[len(free) // 2])), 0.0)
 
 
 def views(grid: GridMap, n: int) -> list[ViewAssessment]:
-    """Return the judgements of n views from SPOTS places all over the known floor, three places of floor each."""
+    """Return assessments of n views from SPOTS places all over the known floor, with three floor places each."""
     random = np.random.default_rng(1)
     free = random.permutation(np.argwhere(~forbidden(grid, RADIUS_M)))[:SPOTS].tolist()
     result = []
@@ -112,7 +112,7 @@ def views(grid: GridMap, n: int) -> list[ViewAssessment]:
 
 
 def graph_distances(grid: GridMap, pose: Pose2) -> np.ndarray:
-    """Return what a general graph library needs for path lengths: edges in 8 directions, then Dijkstra."""
+    """Return path lengths by a general graph library, as a baseline: edges in 8 directions, then Dijkstra."""
     free = ~forbidden(grid, RADIUS_M)
     index = np.arange(free.size).reshape(free.shape)
     heads, tails, lengths = [], [], []

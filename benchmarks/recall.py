@@ -1,7 +1,7 @@
-"""100 paraphrased searches in ten houses: is the right view among the first five? `recall.csv` holds the queries.
+"""Recall at five for 100 paraphrased searches in ten houses. `recall.csv` contains the queries.
 
-A memory of a house has the views from 40 places that a robot can reach, six directions each. A view is right when an
-object of a right kind fills 1 % of it. The queries of five houses were used to choose recall's constants, those of the
+The memory of a house has views from 40 places that a robot can reach, in six directions each. A view is right if an
+object of a right kind fills 1 % of it. The queries of five houses were used to choose recall's constants; those of the
 other five were not.
 """
 
@@ -31,7 +31,7 @@ from sim_bridge.simulator import EpisodeSetup
 
 QUERIES, FIRST, DIRECTIONS = Path(__file__).with_name("recall.csv"), 5, 6
 WIDTH, HEIGHT = 160, 120
-# What recall goes by: its settings.
+# Method of recall: its settings.
 WAYS = {"words": MemoryConfig(embedder="none"),
         "words and captions": MemoryConfig(names="none"),
         "and names": MemoryConfig(),
@@ -39,7 +39,7 @@ WAYS = {"words": MemoryConfig(embedder="none"),
 
 
 def figures() -> list[Figure]:
-    """Return a figure for each way and half of the queries: how many find a right view among the first five."""
+    """Return for each method and half of the queries how many find a right view among the first five."""
     found: Counter[tuple[str, str]] = Counter()
     asked: Counter[str] = Counter()
     with QUERIES.open(encoding="utf-8") as file, tempfile.TemporaryDirectory() as folder:
@@ -79,7 +79,7 @@ def _remember(house: str, path: Path) -> None:
                 try:
                     step = simulator.reset(EpisodeSetup(scene, start=Pose2(x, y, k * 2 * math.pi / DIRECTIONS),
                                                         robot=robot))
-                except BadPose:  # this robot is wider than the path's
+                except BadPose:  # the paths were planned for a narrower robot
                     continue
                 seconds += 1
                 store.take(replace(step.frame, stamp_ns=seconds * 10**9), simulator.labels())

@@ -1,4 +1,4 @@
-"""What a camera frame of the built-in house costs beside the bare ray cast that it contains."""
+"""Cost of a camera frame of the built-in house, compared with its ray cast alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured, and docs/results.md: a section for each name, with its command and the commit that was measured."""
+"""The measurements, and docs/results.md: one section per name, with its command and the measured commit."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ same run.
 
 
 class Experiment(NamedTuple):
-    """Something that is measured. minutes: on two cores; commands: of eqa, the last one prints the figures.
+    """A measurement. minutes: duration on two cores; commands: eqa commands, of which the last prints the figures.
 
-    function: of the module of this package that returns figures; "" = the commands do.
+    function: function of this package's module that returns the figures; "" = the commands print them.
     """
 
     about: str
@@ -38,7 +38,7 @@ class Experiment(NamedTuple):
 
 
 def _run(about: str, minutes: int, name: str, options: str) -> Experiment:
-    """Return a run of a data set in which the answers are marked by the offline judge."""
+    """Return the experiment of a data set's run with marks of the offline judge."""
     return Experiment(about, minutes, commands=(f"eqa bench run {options} --out runs/{name}",
                                               f"eqa bench score runs/{name}"))
 
@@ -92,7 +92,7 @@ TRIALS = {
 
 
 def measure(name: str) -> str:
-    """Return the text of a section: what was measured, the commands, commit and machine, the figures."""
+    """Return the text of a section: description, commands, commit, machine, and figures."""
     what = {**SPEED, **TRIALS}[name]
     commit, dirty = git_state()
     commands = what.commands or (f"python -m benchmarks {name}",)
@@ -119,14 +119,14 @@ def _trimmed(printed: str) -> str:
 
 
 def table(figures: list[Figure]) -> str:
-    """Return figures as a table in Markdown."""
+    """Return figures as a Markdown table."""
     rows = [("name", "median, ms", "baseline", "ratio", "note"), ("---",) * 5,
             *(tuple("" if cell is None else str(cell) for cell in figure) for figure in figures)]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def write(name: str, text: str, page: Path = PAGE) -> None:
-    """Replace the section of a name in the page; sections stand in the order of SPEED and TRIALS."""
+    """Replace the section of a name in the page; sections are in the order of SPEED and TRIALS."""
     old = page.read_text() if page.exists() else ""
     sections = {found[1]: found[2] for found in re.finditer(r"^## (\S+)\n\n(.*?)(?=^## |\Z)", old, re.M | re.S)}
     sections[name] = f"{text.strip()}\n\n"

@@ -1,4 +1,4 @@
-"""The demo as a newcomer runs it, without the set-up."""
+"""Duration of the demo for a new user, without the set-up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.timing import Figure, median_ms
 
 
 def figures() -> list[Figure]:
-    """Return the seconds of the whole command beside those of its episodes."""
+    """Return the seconds of the whole command, compared with those of its episodes."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "eqa_nodes.cli", "demo", "--out", f"{folder}/run"]
         whole = median_ms(lambda: subprocess.run(command, check=True, timeout=600, stdout=subprocess.DEVNULL), 1) / 1e3

@@ -1,4 +1,4 @@
-"""One way to time something, and one form of a figure."""
+"""Timing functions and the form of a figure, shared by all benchmarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """A row of the table. baseline: what was measured in the same run for comparison; ratio: of ours to it."""
+    """A row of the table. baseline: value measured in the same run for comparison; ratio: our value / baseline."""
 
     name: str
     median_ms: float | None = None
@@ -21,7 +21,7 @@ class Figure(NamedTuple):
 
 
 def times_ms(work: Callable[[], object], repeats: int, warm_up: int = 0) -> list[float]:
-    """Return how long each repetition takes in milliseconds, without those of the warm-up."""
+    """Return the duration of each repetition, milliseconds, without the warm-up."""
     times = []
     for _ in range(warm_up + repeats):
         begin = time.perf_counter()
@@ -36,11 +36,11 @@ def median_ms(work: Callable[[], object], repeats: int, warm_up: int = 0) -> flo
 
 
 def resident_mb(pid: int | str = "self") -> float:
-    """Return the memory that a process holds now, in MB."""
+    """Return the current resident memory of a process, MB."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096 / 1e6
 
 
 def cpu_s(pid: int) -> float:
-    """Return the processor seconds of a process up to now."""
+    """Return the CPU time of a process so far, s."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

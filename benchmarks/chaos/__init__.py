@@ -1,1 +1,1 @@
-"""The fault drill: episodes with faults drawn from a seeded schedule, and what must hold after each."""
+"""The fault drill: episodes with faults drawn from a seeded schedule, and checks after each."""

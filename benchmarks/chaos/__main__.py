@@ -1,4 +1,4 @@
-"""`python -m benchmarks.chaos`: break the graph in every way that the schedule draws, and check what must hold."""
+"""`python -m benchmarks.chaos`: inject the faults that the schedule draws into the graph, and check the invariants."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f"{len(drill.outcomes)} of {len(plans)}, episode {outcome.plan.number}, "
               f"{', '.join(f.text for f in outcome.plan.faults)}: {outcome.how} {outcome.seconds:.1f} s, next "
               f"{outcome.after}{' FAILED: ' * bool(failed)}{failed}", flush=True)
-        report.write(drill, out, command, where)  # what was found so far, in case it is interrupted
+        report.write(drill, out, command, where)  # intermediate results, in case of an interruption
 
     drill = Drill(out, ended)
     drill.run(plans)

@@ -1,4 +1,4 @@
-"""What must hold after an episode and after a graph: what was acknowledged is stored, and nothing is left behind."""
+"""Checks after an episode and after a graph: acknowledged data are stored, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from eqa_nodes.ros.environment import RESERVATION, left_in_shared_memory
 from eqa_nodes.wire.graph import TOPICS
 
 _PARTS = tuple("/" + TOPICS[key].name for key in ("color", "depth", "camera_info", "odom"))
-_GONE_S = 10.0  # for what ends to be gone
+_GONE_S = 10.0  # timeout for processes and resources to disappear
 
 
 def lost_keyframes(folder: Path, episode: str, published: Mapping[int, int]) -> list[str]:
-    """Return what of the keyframes that were published (id -> stamp in ns) is not in the memory file."""
+    """Return the published keyframes (id -> stamp, ns) that are missing in the memory file."""
     path = folder / "memory" / f"{file_name(episode)}.sqlite"
     if not published:
         return []
@@ -39,7 +39,7 @@ def lost_keyframes(folder: Path, episode: str, published: Mapping[int, int]) -> 
 
 
 def lost_observations(folder: Path, episode: str, acknowledged: set[int]) -> list[str]:
-    """Return which observations that the recorder acknowledged are in none of the episode's bags; mends them first."""
+    """Return the observations that the recorder acknowledged but no bag of the episode has; repairs the bags first."""
     name = file_name(episode)
     bags = [path for path in sorted((folder / "bags").glob(f"{name}*")) if re.fullmatch(
         re.escape(name) + r"(-\d+)?", path.name)]
@@ -56,7 +56,7 @@ def lost_observations(folder: Path, episode: str, acknowledged: set[int]) -> lis
 
 
 def left_behind(folder: Path, domain: int) -> list[str]:
-    """Return which processes, shared memory, locks and domain of a graph that has ended are still there."""
+    """Return the processes, shared memory, locks and domain that remain of a graph that has ended."""
     end = time.monotonic() + _GONE_S
     while (left := _left(folder, domain)) and time.monotonic() < end:
         time.sleep(0.2)
@@ -65,7 +65,7 @@ def left_behind(folder: Path, domain: int) -> list[str]:
 
 def _left(folder: Path, domain: int) -> list[str]:
     left = [f"process {pid}" for pid in _processes(str(folder / "params.yaml"))]
-    if inside():  # elsewhere nobody can say whose it was
+    if inside():  # otherwise the owner is unknown
         left += [f"shared memory {path.name}" for path in left_in_shared_memory(SHM, 0.0)
                  if "port" not in path.name]  # 50 KB each, which the next graph removes
     left += [f"lock {path.name}" for path in sorted((folder / "memory").glob("*.lock")) if _locked(path)]
@@ -73,14 +73,14 @@ def _left(folder: Path, domain: int) -> list[str]:
 
 
 def _reserved(domain: int) -> bool:
-    """Say whether this process, which reserved the domain for the graph, still holds it; others may by now."""
+    """Return whether this process, which reserved the graph's domain, still holds it; by now others may hold it."""
     lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
     inodes = {line[6] for line in lines if line[-1] == f"@{RESERVATION[1:]}{domain}"}
     return any(f"socket:[{inode}]" == _target(entry) for entry in Path("/proc/self/fd").iterdir() for inode in inodes)
 
 
 def _target(link: Path) -> str:
-    with contextlib.suppress(OSError):  # closed meanwhile
+    with contextlib.suppress(OSError):  # closed in the meantime
         return os.readlink(link)
     return ""
 

@@ -1,8 +1,8 @@
-"""A file system that really becomes full, without root: a mount namespace of our own, where we may mount a small one.
+"""A file system that really becomes full, without root: a small one, mounted in our own mount namespace.
 
-Shared memory gets one of its own there too, so that what is left behind in it is ours. Where no such namespace may be
-made (some containers, hardened kernels), a limit on the size of a process's files stands in: the kernel refuses the
-write (EFBIG instead of ENOSPC).
+Shared memory gets its own file system there, too, so that everything left in it is ours. If such a namespace is not
+allowed (some containers, hardened kernels), a limit on the file size of a process is used instead: the kernel refuses
+the write (EFBIG instead of ENOSPC).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 _INSIDE = "EQA_CHAOS_INSIDE"
 _UNSHARE = ("unshare", "--user", "--map-root-user", "--mount")
 _ROOMY = "size=2g"
-_SLACK = 16 << 10  # bytes that are left when a disk is full
-_TINY = 4 << 10  # bytes that a file may have where a limit stands in
+_SLACK = 16 << 10  # bytes that remain on a full disk
+_TINY = 4 << 10  # maximum file size, bytes, if a limit is used instead
 SHM = Path("/dev/shm")
 
 
 def enter(module: str, arguments: Sequence[str]) -> None:
-    """Start this program again inside a namespace of its own; return where it is, or none can be made."""
+    """Restart this program in its own namespace; return if it already has one, or none can be created."""
     if os.environ.get(_INSIDE) or shutil.which("unshare") is None:
         return
     probe = subprocess.run([*_UNSHARE, "mount", "-t", "tmpfs", "tmpfs", str(SHM)], capture_output=True, timeout=30)
@@ -34,12 +34,12 @@ def enter(module: str, arguments: Sequence[str]) -> None:
 
 
 def inside() -> bool:
-    """Say whether this process has mounts of its own."""
+    """Return whether this process has its own mount namespace."""
     return bool(os.environ.get(_INSIDE))
 
 
 def own_shared_memory() -> None:
-    """Put an empty file system of our own over the shared memory, where that may be done."""
+    """Mount our own empty file system over the shared memory, if that is allowed."""
     if inside():
         _mount("-t", "tmpfs", "tmpfs", str(SHM))
 
@@ -55,12 +55,12 @@ class Disk:
             _mount("-t", "tmpfs", "-o", _ROOMY, "tmpfs", str(folder))
 
     def fill(self, pid: int) -> None:
-        """Leave no room. pid: of the process that writes there."""
+        """Fill the disk. pid: process id of the writer."""
         if not inside():
             self._limited = pid
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (_TINY, resource.RLIM_INFINITY))
             return
-        for extra in (1, 8, 64):  # what is written meanwhile may not fit
+        for extra in (1, 8, 64):  # concurrent writes may take the space
             room = os.statvfs(self.folder)
             used = (room.f_blocks - room.f_bfree) * room.f_frsize
             if _mount("-o", f"remount,size={used + extra * _SLACK}", str(self.folder), check=False):
@@ -68,14 +68,14 @@ class Disk:
         raise RuntimeError(f"{self.folder} cannot be made smaller")
 
     def free(self) -> None:
-        """Give room again."""
+        """Free the space again."""
         if inside():
             _mount("-o", f"remount,{_ROOMY}", str(self.folder))
         elif self._limited and Path(f"/proc/{self._limited}").exists():
             resource.prlimit(self._limited, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
     def close(self) -> None:
-        """Copy what is there to the file system below, and unmount."""
+        """Copy the content to the file system below, and unmount."""
         self.free()
         if inside():
             kept = self.folder.with_name(f"{self.folder.name}.kept")

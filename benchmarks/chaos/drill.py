@@ -1,4 +1,4 @@
-"""Carries out the plans: each episode with its faults, the next question after it, and what must hold."""
+"""Executes the plans: each episode with its faults, the next question after it, and the checks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.samples import Sample
 
-_TRIES = 5  # for a graph to answer a first question: a busy machine may let deadlines pass while all is loaded
-_LATE_S = 5.0  # for what asks to see its own deadline pass
-RIGHT = 4  # mark of the offline judge from which an answer is right
+_TRIES = 5  # attempts at a graph's first question: on a busy machine, deadlines may pass during start-up
+_LATE_S = 5.0  # extra time for the client to notice its own deadline
+RIGHT = 4  # mark of the offline judge from which an answer counts as right
 
 
 @dataclass
 class Outcome:
-    """How an episode ended. how: same | right | abstained | the error's name | wrong. problems: checks that failed."""
+    """How an episode ended. how: same | right | abstained | the error's name | wrong. problems: failed checks."""
 
     plan: DrillPlan
     how: str = ""
@@ -37,20 +37,20 @@ class Outcome:
 
 
 class Drill:
-    """Runs plans one after the other, several on one graph; `ended` hears of each."""
+    """Runs plans one after the other, several on one graph; `ended` is called after each."""
 
     def __init__(self, out: Path, ended: Callable[[Outcome], None]) -> None:
         self._out, self._ended, self._judge = out, ended, OfflineJudge()
         self._world: DrillWorld | None = None
         self._worlds = 0
         self._reference: dict[tuple[str, str], Answer] = {}
-        self._first = Answer()  # to the next question, in the graph that runs, before any fault
+        self._first = Answer()  # answer to the next question in the current graph before any fault
         self.outcomes: list[Outcome] = []
-        self.left: list[str] = []  # of graphs that have ended
+        self.left: list[str] = []  # remains of graphs that have ended
         self.graphs = 0
 
     def run(self, plans: Sequence[DrillPlan]) -> None:
-        """Carry out all plans. A fault of the drill itself is raised; what the graph does wrong is a problem."""
+        """Execute all plans. Errors of the drill itself are raised; errors of the graph are recorded as problems."""
         try:
             for plan in plans:
                 outcome = self._episode(plan)
@@ -76,7 +76,7 @@ class Drill:
         down = world.wait_until_up()
         if not down:
             world.quiet_wire()
-        promised = set(world.tap.recorded)  # a recorder acknowledges what comes after the end too, and keeps none of it
+        promised = set(world.tap.recorded)  # a recorder acknowledges later messages, too, but does not store them
         told = self._bag_closed(world, outcome)
         self._stored(world, outcome, episode, set() if told else promised)
         self._next(world, outcome, down)
@@ -96,7 +96,7 @@ class Drill:
         return self._world
 
     def _close(self, outcome: Outcome | None = None) -> None:
-        """End the graph, and see what it leaves behind."""
+        """End the graph, and check for remains."""
         world, self._world = self._world, None
         if world is None:
             return
@@ -105,7 +105,7 @@ class Drill:
         self.left += [f"{world.folder.name}: {one}" for one in left]
 
     def _reference_of(self, world: DrillWorld, name: str) -> Answer:
-        """Return the answer to the question without any fault, in a graph of the same kind."""
+        """Return the answer to the question without faults, in a graph of the same kind."""
         key = world.kind, name
         if key not in self._reference:
             answer = whole(world, CASES[name].sample, f"reference-{name}")
@@ -116,7 +116,7 @@ class Drill:
         return self._reference[key]
 
     def _asked(self, world: DrillWorld, case: Case, episode: str, outcome: Outcome) -> Answer | None:
-        """Ask; None where the graph's error reached us as an exception."""
+        """Ask; None if the graph's error was raised as an exception."""
         try:
             return world.ask(case.sample, episode)
         except EqaError as error:
@@ -153,7 +153,7 @@ class Drill:
         return self._judge.judge(case.sample, answer.text).sigma or 0.0
 
     def _bag_closed(self, world: DrillWorld, outcome: Outcome) -> bool:
-        """Close the bag; say whether the graph told that it is not whole."""
+        """Close the bag; return whether the graph reported that it is incomplete."""
         for last in (False, True):
             try:
                 world.client.end_episode()
@@ -176,14 +176,14 @@ class Drill:
         outcome.problems += [f"lost: {one}" for one in lost]
 
     def _differs(self, world: DrillWorld, answer: Answer) -> str:
-        """Return how an answer to the next question is another one than that of the fresh graph, "" when it is not."""
+        """Return how an answer to the next question differs from that of the fresh graph, "" if it does not."""
         if answer.error or answer.text != self._first.text:
             return f"{answer.error.name} {answer.text!r} {answer.message}"
         steps, before = answer.receipt.steps, self._first.receipt.steps
         return "" if steps == before or world.kind == "nav2" else f"{steps} steps, in the fresh graph {before}"
 
     def _next(self, world: DrillWorld, outcome: Outcome, down: str) -> None:
-        """Ask the next question on the same graph, twice where the first ends with an error."""
+        """Ask the next question on the same graph, twice if the first attempt ends with an error."""
         for again in (False, True):
             try:
                 answer = world.ask(NEXT.sample, f"after-{outcome.plan.number:03d}")
@@ -203,7 +203,7 @@ class Drill:
 
 
 def whole(world: DrillWorld, sample: Sample, episode: str) -> Answer:
-    """Ask without any fault; again where a deadline passed. Raises what the graph reports at the last try."""
+    """Ask without faults, and again after a missed deadline. Raises the graph's error of the last attempt."""
     for left in range(_TRIES - 1, -1, -1):
         try:
             answer = world.ask(sample, episode)

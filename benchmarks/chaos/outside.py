@@ -1,4 +1,4 @@
-"""What stands outside the graph and fails when the schedule says so: a model's endpoint, and a stand-in for Nav2."""
+"""Systems outside the graph that fail by the schedule: a model's endpoint, and a stand-in for Nav2."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from benchmarks.chaos.schedule import ABORTS, HANGS, KILLED, SAYS
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from eqa_nodes.testing.nav2 import Failed, StandIn
 
-HANG_S, SLOW_S = 30.0, 0.7  # longer, and shorter than the drill's model.timeout_s
+HANG_S, SLOW_S = 30.0, 0.7  # longer and shorter than the drill's model.timeout_s
 _BAD = {"hang": ServerReply(b"", delay_s=HANG_S), "http 500": ServerReply(b"out of memory", 500, "text/plain"),
         "http 429": ServerReply(b"{}", 429), "rubbish": ServerReply(b"<html>busy</html>", content_type="text/html"),
         "half a reply": completion('{"answer": "n', finish="length"), "cut off": ServerReply(b'{"id": 1', missing=400)}
 
 
 class FailingModel:
-    """Answers by rule from the captions that it is shown. Use it with `with`.
+    """A model endpoint that answers by rules from captions. Use it with `with`.
 
-    It keeps its port when it goes away and comes back.
+    It keeps its port when it goes down and up again.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class FailingModel:
             self._server = None
 
     def fail(self, how: str, first: int, calls: int) -> None:
-        """Fail from a call on (counted from now), for so many calls."""
+        """Fail for `calls` calls, beginning with call number `first` (counted from now)."""
         with self._lock:
             self._fail, self._calls, self.failed = (how, first, calls), 0, 0
         if how == "away":
@@ -74,7 +74,7 @@ class FailingModel:
 
 
 def _said(request: dict[str, Any]) -> dict[str, object]:
-    """Answer what can be answered from the captions, which say what is in view."""
+    """Return an answer from the captions, which list the objects in view."""
     prompt, content = request["messages"][0]["content"], request["messages"][1]["content"]
     texts = [part["text"] for part in content if part.get("type") == "text"] if isinstance(content, list) else [content]
     if '{"regions"' in prompt:
@@ -97,7 +97,7 @@ def _judged(number: int, heading: str, shown: bool, answer: str) -> dict[str, ob
 
 
 class FailingNav2(StandIn):
-    """Drives, but for the drives that the schedule takes away from it. failed: how many."""
+    """A stand-in for Nav2 that fails at the drives given by the schedule. failed: number of failed drives."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._fail = ("", 0, 0)
@@ -106,7 +106,7 @@ class FailingNav2(StandIn):
         super().__init__(environment)
 
     def fail(self, how: str, first: int, drives: int) -> None:
-        """Let drives fail from one on (counted from now), so many of them; "" = none, and all servers run again."""
+        """Fail `drives` drives from number `first` on (counted from now); how: "" = none, and restart all servers."""
         self._fail, self._drives, self.failed = (how, first, drives), 0, 0
         if how:
             self._mended.clear()
@@ -127,7 +127,7 @@ class FailingNav2(StandIn):
         super()._go(request, going_on)
 
     def _hanging(self, going_on: Callable[[], bool]) -> Callable[[], bool]:
-        """Let a drive begin, and then neither feedback come nor a cancel be heard; the controller drives on."""
+        """Start a drive without feedback and without reaction to a cancel, while the controller drives on."""
         begun = False
 
         def hangs() -> bool:

@@ -1,4 +1,4 @@
-"""The drill's report: faults by outcome, what failed, and how to repeat it."""
+"""The drill's report: faults by outcome, failed checks, and the command to repeat it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST = ("same", "right", "abstained")
 
 
 def write(drill: Drill, out: Path, command: str, where: str) -> str:
-    """Write report.md and report.json (all of each episode); return the text of the former."""
+    """Write report.md and report.json (full data of each episode); return the text of report.md."""
     heads, rows = table_of(drill.outcomes)
     lines = ["# Fault drill", "", f"`{command}`; {where}.", "", _line(heads), f"|{'---|' * len(heads)}",
              *map(_line, rows), "", *(f"- {name}: {value}" for name, value in facts(drill).items()), "",
@@ -29,7 +29,7 @@ def write(drill: Drill, out: Path, command: str, where: str) -> str:
 
 
 def table_of(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
-    """Return heads and rows: a kind of fault (or a pair) a row, how questions ended in columns."""
+    """Return headings and rows: one row per kind of fault (or pair), columns for the outcomes."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for outcome in outcomes:
         counts[" + ".join(fault.kind for fault in outcome.plan.faults)][outcome.how] += 1

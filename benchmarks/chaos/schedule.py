@@ -1,4 +1,4 @@
-"""What is asked, and which fault comes when: drawn from the seed and the number of the episode alone."""
+"""The questions and faults of the drill: drawn only from the seed and the number of the episode."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.wire.graph import nodes_of
 
-# How often each kind comes in 25 episodes.
+# How often each kind occurs in 25 episodes.
 DECK = {"kill": 6, "pause": 3, "disk full": 2, "lost": 2, "lost call": 3, "duplicated": 2, "late": 1, "late tf": 1,
         "clock": 1, "model": 3, "nav2": 1}
-WORLDS = {"model": "model", "nav2": "nav2"}  # kinds that want a graph of their own kind; all others: "label"
-SECOND = ("kill", "pause", "lost", "duplicated", "late")  # what may come on top of another fault
+WORLDS = {"model": "model", "nav2": "nav2"}  # kinds that need a special graph; all others use "label"
+SECOND = ("kill", "pause", "lost", "duplicated", "late")  # kinds that may be combined with another fault
 _SECOND_SHARE = 0.2
-_SMALL = ("plant", "bed")  # what a model, and a robot in real time, are asked
-_LAST_OBSERVATION = 25  # all questions take longer
+_SMALL = ("plant", "bed")  # questions for a model and for a robot in real time
+_LAST_OBSERVATION = 25  # every question needs more observations
 OUTAGES = ("away", "hang", "slow", "http 500", "http 429", "rubbish", "half a reply", "cut off")
 ABORTS = {"no path": 308, "controller failed": 100, "no progress": 105, "tf error": 9002, "timeout": 9003}
-KILLED, HANGS = "navigator killed", "navigator hangs"  # how Nav2's BT navigator fails, while its controller drives on
+KILLED, HANGS = "navigator killed", "navigator hangs"  # failures of Nav2's BT navigator, while its controller drives on
 NAV2_FAILURES = (*ABORTS, KILLED, HANGS)
-# Services and actions that a question needs: one request or one reply of them is lost.
+# Services and actions that a question needs; one request or reply of them is lost.
 CALLS = (*(f"{what} {key}" for what in ("request", "reply") for key in (
     "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recollect", "recall", "choose_goal",
     "rank_regions", "assess_views", "answer_question", "drive_to_pose/result", "ask/result")),
     "request act", "reply act", "request drive_to_pose/goal", "request ask/goal")
-CLOCKS_S = (3600.0, -7200.0, 86400.0 * 400)  # by which the wall clock of every node is set
+CLOCKS_S = (3600.0, -7200.0, 86400.0 * 400)  # offsets of the wall clock of all nodes
 
 
 class Case(NamedTuple):
-    """A question, and the thing that a model must have in view to answer it."""
+    """A question, and the object that a model must have in view to answer it."""
 
     sample: Sample
     thing: str
@@ -56,10 +56,10 @@ SAYS = {case.sample.question: case for case in (*CASES.values(), NEXT)}
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault. victim: a node, a folder, a call, how a model or Nav2 fails; "" where all nodes are hit.
+    """One fault. victim: a node, a folder, a call, how a model or Nav2 fails; "" = all nodes.
 
-    at: the observation of the episode that it comes after; 0 = before the episode begins. Of a model: the call that it
-    begins with, of Nav2: the drive. amount: seconds of a pause, a delay or a clock, share of messages, calls, drives.
+    at: number of the observation after which it occurs; 0 = before the episode begins. For a model: its first call, for
+    Nav2: its first drive. amount: seconds of a pause, a delay or a clock; share of messages; number of calls, drives.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Fault:
 
     @property
     def text(self) -> str:
-        """Return it in words."""
+        """Return the fault in words."""
         return " ".join(filter(None, (self.kind, self.victim, f"x{self.amount:g}" * (self.amount != 0), f"@{self.at}")))
 
 
@@ -84,12 +84,12 @@ class DrillPlan:
     faults: tuple[Fault, ...]
 
     def as_json(self) -> dict[str, object]:
-        """Return it as plain JSON."""
+        """Return the plan as plain JSON."""
         return asdict(self)
 
 
 def schedule(episodes: int, seed: int, kinds: Sequence[str] = (), cases: Sequence[str] = ()) -> list[DrillPlan]:
-    """Return the episodes, those of one kind of graph together. kinds: instead of the deck, in turn; cases: questions.
+    """Return the episodes, grouped by kind of graph. kinds: replace the deck, used in turn; cases: names of questions.
 
     Raises ConfigError for an unknown kind or question.
     """
@@ -136,5 +136,5 @@ def _fault(kind: str, dice: random.Random) -> Fault:
 
 
 def _lost_call(call: str) -> Fault:
-    """Return the fault that loses a call; what moves the robot is lost after a few observations."""
+    """Return the fault that loses a call; calls that move the robot are lost after a few observations."""
     return Fault("lost call", call, 4 if call.endswith(" act") else 0)

@@ -1,4 +1,4 @@
-"""One graph under drill, a process a node, with what stands outside it: disks, tap, model, Nav2."""
+"""One graph under drill, one process per node, with the systems outside it: disks, tap, model, Nav2."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TOPICS, nodes_of
 
 LIMITS = Limits(steps=80, metres=40.0, seconds=180.0)
-GRACE_S = 180.0  # for the deadlines below that may follow each other after the last check of the limits
-_READY_S = 120.0  # for all nodes to be discovered
-_UP_S = 300.0  # for a graph, or a dead node, to come up: the drill is not about speed
+GRACE_S = 180.0  # for deadlines that may pass in sequence after the last check of the limits
+_READY_S = 120.0  # timeout for the discovery of all nodes
+_UP_S = 300.0  # timeout for the start of a graph or node: the drill is not about speed
 _WIRE = {"lost": "lose_share", "duplicated": "duplicate_share", "late": "late_share", "late tf": "tf_delay_s"}
 
 
 class GraphListener:
-    """A listener outside the graph: what was acknowledged, and when a fault is due.
+    """A listener outside the graph that records acknowledged data and triggers faults.
 
-    keyframes: id -> stamp; recorded: stamps; both of this episode."""
+    keyframes: id -> stamp; recorded: stamps, ns; both of this episode."""
 
     def __init__(self, nodes: list[str]) -> None:
         self.keyframes: dict[int, int] = {}
@@ -61,26 +61,26 @@ class GraphListener:
         self._clients = {name: node.create_client(SetParameters, f"/{name}/set_parameters") for name in self._nodes}
 
     def begin(self) -> None:
-        """Forget the last episode: what comes from now on, later than all that was heard, is of the next one."""
+        """Reset for the next episode, which has the messages from now on with later stamps than all before."""
         with self._lock:
             self._begun_ns = self._newest_ns + 1
             self.keyframes, self.recorded = {}, set()
             self._seen.clear()
 
     def begun(self, stamp_ns: int) -> None:
-        """Note the first stamp of the episode: what was published before it belongs to neither episode."""
+        """Set the first stamp of the episode: earlier messages belong to no episode."""
         with self._lock:
             self._begun_ns = stamp_ns
             self.recorded = {stamp for stamp in self.recorded if stamp >= stamp_ns}
             self.keyframes = {i: stamp for i, stamp in self.keyframes.items() if stamp >= stamp_ns}
 
     def after(self, observations: int, act: Callable[[], None]) -> None:
-        """Call `act` when so many observations of the episode were taken in by anybody."""
+        """Call `act` when this many observations of the episode have been processed by any node."""
         with self._lock:
             self._due.setdefault(observations, []).append(act)
 
     def calm(self) -> None:
-        """Forget what was still to come."""
+        """Drop all pending faults."""
         with self._lock:
             self._due.clear()
 
@@ -103,14 +103,14 @@ class GraphListener:
             act()
 
     def ready(self) -> None:
-        """Return when all nodes are up. Raises NodeLost."""
+        """Wait until all nodes are up. Raises NodeLost."""
         for name, client in self._clients.items():
             if not client.wait_for_service(_READY_S):
                 raise NodeLost(f"{name} did not come up")
 
 
 class DrillWorld:
-    """A graph of a kind: "label" (rules over labels), "model" (asks the endpoint), "nav2"; use with `with`."""
+    """A graph of a kind: "label" (rules over labels), "model" (asks the endpoint), "nav2". Use it with `with`."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind, self.folder = kind, folder
@@ -118,7 +118,7 @@ class DrillWorld:
         self.model = FailingModel()
         self.nav2: FailingNav2 | None = None
         self._faults, self._injected = folder / "faults.json", Faults()
-        self.wrong: list[str] = []  # what a drill could not do
+        self.wrong: list[str] = []  # actions that failed in the drill itself
         self._exit = contextlib.ExitStack()
         self._struck: list[Fault] = []
         self._stopped: set[int] = set()
@@ -149,7 +149,7 @@ class DrillWorld:
         self._exit.close()
 
     def prepare(self, faults: tuple[Fault, ...], seed: int) -> list[Callable[[], None]]:
-        """Let faults come at their moments; return those that come before the episode begins."""
+        """Schedule faults at their moments; return those to inject before the episode begins."""
         at_once, self._struck = [], []
         wire: dict[str, float] = {}
         for fault in faults:
@@ -168,12 +168,12 @@ class DrillWorld:
         return at_once
 
     def missed(self, faults: tuple[Fault, ...]) -> list[str]:
-        """Return the faults whose moment has not come: the question ended before."""
+        """Return the faults that were not injected because the question ended before."""
         came = {"model": self.model.failed, "nav2": self.nav2.failed if self.nav2 is not None else 0}
         return [f.text for f in faults if f.kind not in _WIRE and not came.get(f.kind, f in self._struck)]
 
     def calm(self) -> None:
-        """End all faults that go on: the paused run, disks have room, the wire and the model work."""
+        """End all lasting faults: resume paused nodes, free disks, and restore the wire and the model."""
         self.tap.calm()
         for timer in self._timers:
             timer.cancel()
@@ -187,21 +187,21 @@ class DrillWorld:
             self.nav2.fail("", 0, 0)
 
     def quiet_wire(self) -> None:
-        """Let messages come through again; call it when all nodes are up."""
+        """Stop the loss of messages; call it when all nodes are up."""
         self._inject(Faults())
 
     def ask(self, sample: Sample, episode: str) -> Answer:
-        """Begin an episode and ask. Raises what the graph reports."""
+        """Begin an episode and ask. Raises the errors that the graph reports."""
         self.tap.begin()
         try:
             self.tap.begun(self.client.reset(sample.scene, episode, sample.start, sample.seed))
         except BaseException:
-            self.tap.begun(1 << 62)  # an episode that did not begin promises nothing
+            self.tap.begun(1 << 62)  # an episode that did not begin has no acknowledged data
             raise
         return self.client.ask(sample.as_question(LIMITS), deadline_s=LIMITS.seconds + GRACE_S)
 
     def wait_until_up(self) -> str:
-        """Return when all nodes run again: "" or which do not, and why."""
+        """Wait until all nodes run again; return "" or which nodes do not, and why."""
         end = time.monotonic() + _UP_S
         while True:
             down = [child for child in self.graph.children if child.process.poll() is not None
@@ -215,7 +215,7 @@ class DrillWorld:
             time.sleep(0.1)
 
     def restarts(self) -> int:
-        """Return how often nodes were started anew."""
+        """Return the number of restarts of nodes."""
         return sum(self.graph.restarts().values())
 
     def _strike(self, fault: Fault) -> Callable[[], None]:
@@ -237,7 +237,7 @@ class DrillWorld:
         self._inject(replace(self._injected, **lost))
 
     def _inject(self, faults: Faults) -> None:
-        """Write what goes wrong on the wire and with the clock; the nodes read it."""
+        """Write the faults of wire and clock to the file that the nodes read."""
         self._injected = faults
         faults.write(self._faults)
 
@@ -259,12 +259,12 @@ class DrillWorld:
 
     @staticmethod
     def _signal(pid: int, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):  # dead already: another fault was quicker
+        with contextlib.suppress(ProcessLookupError):  # already dead by another fault
             os.kill(pid, number)
 
 
 def parameters(kind: str, folder: Path, url: str) -> GraphParameters:
-    """Return a graph's parameters: some deadlines are shorter than the longest pause, so that they are seen to pass."""
+    """Return a graph's parameters, with some deadlines shorter than the longest pause, so that they pass."""
     robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
     own: Parameters = {
