@@ -45,7 +45,7 @@ def own_shared_memory() -> None:
 
 
 class Disk:
-    """A folder on a file system of its own. limited: what writes there, whose files are limited where none is."""
+    """A folder on its own file system; without one, `fill` limits the file size of the process that writes there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

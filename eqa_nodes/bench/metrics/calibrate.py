@@ -12,7 +12,7 @@ bounds the expected share of wrong answers. Assumptions:
 - The questions asked are exchangeable with those of the calibration: same kind of houses, policy, camera, answerer. The
   questions of one house resemble each other, so the effective sample size is closer to the number of houses.
 - Runs that never stop, replayed up to a threshold, behave like runs with it: a stricter threshold only drives longer.
-  Steps of a policy to confirm an answer are not replayed; they cost steps and can only withdraw wrong answers.
+  A policy's confirmation of an answer is not replayed; it costs steps and can only withdraw wrong answers.
 - The probabilities of the curve come from fits that did not see the question's house (cross-fitting); the weights in
   use are fitted on all houses. With five weights the two are close, but exchangeability is then approximate.
 

@@ -54,9 +54,9 @@ class PaperColumn(NamedTuple):
 
 
 class PaperLayout(NamedTuple):
-    """A table of a paper. number: its number for users; only: name of the published table whose systems are rows,
+    """A table of a paper. number: its number for users; both: it has columns with and without blind guesses.
 
-    "" = all except those of an ablation. both: it has columns with and without blind guesses.
+    only: name of the published table whose systems are rows, "" = all except those of an ablation.
     """
 
     number: str
