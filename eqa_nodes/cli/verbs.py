@@ -60,8 +60,7 @@ VERBS = (
         Verb("export", "convert it to another format", "history:ExportHistory"),
         Verb("video", "write it as a video with an inset of the path so far", "history:Video"),
         Verb("record", "make one in a simulator", "history:RecordTour"),
-        Verb("render", "render published agent states (OpenEQA's of HM3D) in a simulator", "history:RenderStates"),
-        Verb("localise", "find the poses of a recording without them", "history:LocaliseHistory"))),
+        Verb("render", "render published agent states (OpenEQA's of HM3D) in a simulator", "history:RenderStates"))),
     Verb("scan", "make a coloured 3D mesh of an episode history", "scan:Scan"),
     Verb("clip", "write an episode as a short film to share", "clip:Clip"),
     Verb("memory", "inspect a memory file, query it, delete from it, or back it up", verbs=(

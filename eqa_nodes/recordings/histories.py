@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eqa_nodes.core.components import HISTORIES
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.formats.rgbd_folder import DEPTH_FORMATS, depth_format_of, holds_rgbd
+from eqa_nodes.recordings.formats.rgbd_folder import POSES_REMEDY, holds_rgbd
 
 if TYPE_CHECKING:
     from eqa_nodes.recordings.bags.history import BagOptions
@@ -79,9 +79,7 @@ def clip_of(history: EpisodeHistory, start_s: float, end_s: float) -> EpisodeHis
 
 def _unposed(path: Path) -> str:
     """Return advice on colour and depth images without poses."""
-    return (f"it has colour and depth images, but nothing says where the camera was; `eqa history localise {path} "
-            f"--depth-format {depth_format_of(path)} --out DIR` finds the poses (formats of depth images: "
-            f"{', '.join(DEPTH_FORMATS)})" if holds_rgbd(path) else "")
+    return f"it has colour and depth images, but no poses. {POSES_REMEDY}" if holds_rgbd(path) else ""
 
 
 def _wanted() -> str:

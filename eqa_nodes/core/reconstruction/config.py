@@ -40,29 +40,6 @@ class ReconstructionConfig:
 
 
 @dataclass(frozen=True)
-class PoseSearchConfig:
-    """Settings of pose estimation from colour and depth images alone."""
-
-    range_m: Positive = setting(5.0, "Maximum depth along the optical axis in metres at which a pixel is used.")
-    keyframe_m: Positive = setting(0.25, "Distance in metres from the last keyframe at which a frame is a new one.")
-    keyframe_deg: Positive = setting(12.0, "Rotation in degrees from the last keyframe at which a frame is a new one.")
-    min_overlap: Annotated[float, Range(0.0, 1.0)] = setting(0.35,
-        "Minimum share of a frame's pixels that another frame must show as well, for the two to be joined.")
-    min_agreement: Annotated[float, Range(0.0, 1.0)] = setting(0.75,
-        "Minimum share of the pixels that both frames show whose depth and brightness must agree.")
-    min_response: Annotated[float, Range(1.0, 10.0)] = setting(1.08,
-        "Factor by which the difference between two frames must grow when one is moved by 5 cm in any direction; below "
-        "it the motion is not determined, as before a blank wall.")
-    max_m_s: Positive = setting(3.0, "Maximum speed of the camera in metres per second.")
-    max_deg_s: Positive = setting(200.0, "Maximum turn rate of the camera in degrees per second.")
-    loops: Annotated[int, Range(0, 50)] = setting(4,
-        "Maximum number of earlier keyframes with which each keyframe is compared; 0 closes no loop.")
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "localisation")
-
-
-@dataclass(frozen=True)
 class ClosingConfig:
     """Settings of closing a measured surface so that a robot can drive in it."""
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.reconstruction.odometry import shrunk_camera, shrunk_depth
 from eqa_nodes.core.types.views import Intrinsics
 
 FLOOR, CAMERA = "floor plane", "camera"
@@ -22,6 +21,7 @@ _SHARE = 0.15  # minimum number of points of a floor, as a share of those at the
 _BELOW_M = 0.3  # minimum height of the camera above the floor
 _MOST_VIEWS = 120
 _COARSER = 2  # factor by which the small images are reduced further, for less noisy normals
+_SAME_SURFACE = 1.03  # depths within this factor of the nearest one in a block belong to one surface
 
 
 class Ground(NamedTuple):
@@ -148,3 +148,29 @@ def _floor(up: np.ndarray, points: np.ndarray, normals: np.ndarray,
     if spread[1] > 0.05 and own @ up > _LEVEL:  # wide enough in both directions to determine its inclination
         up = own
     return up, float(centre @ up), len(floor), float(math.sqrt(max(spread[0], 0.0)))
+
+
+def shrunk_camera(k: Intrinsics, factor: int) -> Intrinsics:
+    """Return the intrinsics of an image reduced by an integer factor."""
+    return Intrinsics(k.width // factor, k.height // factor, k.fx / factor, k.fy / factor, k.cx / factor,
+                      k.cy / factor)
+
+
+def _blocks(image: np.ndarray, factor: int) -> np.ndarray:
+    """Return the pixels of each block, (h, w, factor * factor, ...); incomplete blocks at the edges are cut off."""
+    h, w = image.shape[0] // factor, image.shape[1] // factor
+    cut = image[:h * factor, :w * factor].reshape(h, factor, w, factor, *image.shape[2:])
+    return cut.swapaxes(1, 2).reshape(h, w, factor * factor, *image.shape[2:])
+
+
+def shrunk_depth(depth_m: np.ndarray, factor: int) -> np.ndarray:
+    """Return the mean depth of the nearest surface in each block; 0 if it covers less than half of the block."""
+    if factor == 1:
+        return np.ascontiguousarray(depth_m)
+    blocks = _blocks(depth_m, factor)
+    seen = blocks > 0
+    nearest = np.where(seen, blocks, np.float32(np.inf)).min(axis=2, keepdims=True)
+    same = seen & (blocks <= nearest * _SAME_SURFACE + 0.02)
+    count = same.sum(axis=2)
+    total = np.where(same, blocks, np.float32(0)).sum(axis=2)
+    return np.where(2 * count >= factor * factor, total / np.maximum(count, 1), 0).astype(np.float32)

@@ -86,7 +86,7 @@ class BagHistory(FramesAlone):
         with self._opened() as opened:
             self._check_topics(opened)
             self._length = opened.count("color")
-            self._poses = self._where(opened)
+            self._poses = Poses(opened, KEEP_NS, self._options.map_frame, self._options.base_frame)
             self._rectified = rectified(opened.topics)  # colour, depth
             self._check_lens(opened)
             self._parts = ("depth",) + (("labels",) if "labels" in opened.keys else ())
@@ -135,10 +135,6 @@ class BagHistory(FramesAlone):
                 pairing.put(recorded.key, recorded.log_ns, recorded.message)
             yield from pairing.complete(recorded.log_ns)
         yield from pairing.complete(1 << 63)
-
-    def _where(self, opened: Bag) -> Poses:
-        """Return the poses of the bag. Raises StorageError if there are none."""
-        return Poses(opened, KEEP_NS, self._options.map_frame, self._options.base_frame)
 
     def _opened(self) -> Any:
         return open_bag(self.path, self._options.namespace, self._options.remap)

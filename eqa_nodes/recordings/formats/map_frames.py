@@ -1,4 +1,4 @@
-"""Finds the map frame of a recording whose world may be tilted: the floor defines gravity, as in `localise`."""
+"""Finds the map frame of a recording whose world may be tilted: the floor defines gravity."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.reconstruction.levelling import FLOOR, Ground, levelled
-from eqa_nodes.core.reconstruction.odometry import shrunk_camera, shrunk_depth
+from eqa_nodes.core.reconstruction.levelling import FLOOR, Ground, levelled, shrunk_camera, shrunk_depth
 from eqa_nodes.core.types.views import Intrinsics, clean_depth
 
 _LOOKED_AT = 24  # number of images used of a recording

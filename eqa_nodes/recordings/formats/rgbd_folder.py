@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,8 +33,9 @@ from eqa_nodes.wire.image_files import read_bounded, read_matrix, read_raw_depth
 # PrimeSense as Redwood and Open3D publish it (principal point 319.5, 239.5 from the centre of the first pixel).
 PRIMESENSE = Intrinsics(640, 480, 525.0, 525.0, 320.0, 240.0)
 COLOURS, DEPTHS = ("color", "rgb"), ("depth",)
+POSES_REMEDY = "Find the poses with RTAB-Map and read its database (docs/histories.md, A recording without poses)"
+_TUM_STEPS = 5000.0  # per metre, in the depth images of the TUM RGB-D benchmark
 _CAMERA_FILES = ("intrinsic.json", "camera_intrinsic.json", "intrinsics.json")
-SECONDS = re.compile(r"\d+\.\d+")  # names of images in the TUM RGB-D benchmark
 
 
 class RedwoodFormat:
@@ -53,41 +54,9 @@ class RedwoodFormat:
         return RecordedHistory(path.name, read_redwood(path))
 
 
-def _millimetres(raw: np.ndarray) -> np.ndarray:
-    """Convert millimetres to metres: Redwood, ScanNet, 7-Scenes, most cameras."""
-    return returned(raw) / 1000.0
-
-
-def _tum(raw: np.ndarray) -> np.ndarray:
-    """Convert steps of 0.2 mm to metres (TUM RGB-D benchmark: 5000 per metre)."""
-    return returned(raw) / 5000.0
-
-
-def _sun(raw: np.ndarray) -> np.ndarray:
-    """Convert millimetres whose 16 bits are rotated to the left by three to metres (SUN RGB-D)."""
-    return returned((raw >> 3 | raw << 13) & 0xFFFF) / 1000.0
-
-
-def _nyu(raw: np.ndarray) -> np.ndarray:
-    """Convert byte-swapped raw Kinect disparity to metres; 2047 = no return (constants of the NYU Depth V2 toolbox)."""
-    disparity = ((raw & 0xFF) << 8 | raw >> 8).astype(np.float64)
-    return np.where(disparity < 1092.0, 351.3 / np.maximum(1092.5 - disparity, 0.5), 0.0)
-
-
-# raw: (H, W) uint32 as stored -> metres, 0 = no return.
-DEPTH_FORMATS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "mm": _millimetres, "tum": _tum, "sun": _sun, "nyu": _nyu}
-
-
-def depth_format_of(folder: Path) -> str:
-    """Return the probable one of DEPTH_FORMATS for a folder's images: TUM's if it has TUM's names, else mm."""
-    names = (p.stem for p in images_in(folder, DEPTHS)[:1])
-    return "tum" if (folder / "depth.txt").is_file() or any(SECONDS.fullmatch(name) for name in names) else "mm"
-
-
-def read_depth(path: Path, depth_format: str = "mm") -> np.ndarray:
-    """Read a 16-bit depth image as (H, W) float32 metres, 0 = no return. depth_format: one of DEPTH_FORMATS."""
-    return DEPTH_FORMATS[depth_format](read_raw_depth(path).astype(np.uint32)).astype(np.float32)
+def read_depth(path: Path, steps_per_metre: float = 1000.0) -> np.ndarray:
+    """Read a 16-bit depth image as (H, W) float32 metres, 0 = no return."""
+    return (returned(read_raw_depth(path).astype(np.uint32)) / steps_per_metre).astype(np.float32)
 
 
 def read_trajectory(path: Path) -> np.ndarray:
@@ -104,15 +73,14 @@ def read_trajectory(path: Path) -> np.ndarray:
 
 
 class FolderCamera:
-    """The camera of a folder's images: given, else from a file beside them (Open3D's JSON), else assumed.
+    """The camera of a folder's images: from a file beside them (Open3D's JSON), else assumed.
 
     assumed: note on the assumption, "" if nothing is assumed.
     """
 
-    def __init__(self, folder: Path, assumed: Intrinsics = PRIMESENSE, source: str = "a PrimeSense's",
-                 given: tuple[float, ...] = ()) -> None:
-        """given: fx, fy, cx, cy, from the centre of the first pixel. Raises StorageError for an invalid camera file."""
-        self._assumed, self._matrix = assumed, _matrix_of(folder, given)
+    def __init__(self, folder: Path, assumed: Intrinsics = PRIMESENSE, source: str = "a PrimeSense's") -> None:
+        """Raises StorageError for an invalid camera file."""
+        self._assumed, self._matrix = assumed, _matrix_of(folder)
         self.assumed = "" if self._matrix is not None else (
             f"the intrinsics are assumed: {source}, fx {assumed.fx:g}, fy {assumed.fy:g}, cx {assumed.cx - 0.5:g}, cy "
             f"{assumed.cy - 0.5:g} (a file {_CAMERA_FILES[0]} beside the images would give the right ones)")
@@ -123,16 +91,12 @@ class FolderCamera:
             return pinhole(self._matrix, image.shape, 0.0)
         if image.shape[:2] != (self._assumed.height, self._assumed.width):
             raise BadFrame(f"the camera of images of {image.shape[1]}x{image.shape[0]} is not known: put a file "
-                           f"{_CAMERA_FILES[0]} beside them, as Open3D writes it (or, for `eqa history localise`, give "
-                           "--camera fx,fy,cx,cy)")
+                           f"{_CAMERA_FILES[0]} beside them, as Open3D writes it")
         return self._assumed
 
 
-def _matrix_of(folder: Path, given: tuple[float, ...]) -> np.ndarray | None:
-    """Return the (3, 3) camera matrix that is given or in a file, None if there is neither."""
-    if given:
-        fx, fy, cx, cy = given
-        return np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1.0]])
+def _matrix_of(folder: Path) -> np.ndarray | None:
+    """Return the (3, 3) camera matrix that is in a file, None without such a file."""
     path = next((folder / name for name in _CAMERA_FILES if (folder / name).is_file()), None)
     if path is None:
         return None
@@ -160,9 +124,9 @@ class RgbdFolder:
     """
 
     def __init__(self, name: object, moments: Sequence[RgbdFiles], color: FolderCamera,
-                 depth: FolderCamera | None = None, depth_format: str = "mm", z_up: bool = False) -> None:
+                 depth: FolderCamera | None = None, steps_per_metre: float = 1000.0, z_up: bool = False) -> None:
         """depth: the depth camera, None if depth is registered to colour. Raises StorageError if no image is usable."""
-        self._moments, self._format = moments, depth_format
+        self._moments, self._steps_per_metre = moments, steps_per_metre
         self._color, self._depth = color, depth or color
         found = find_map_frame(name, len(moments), self._seen, z_up)
         self._map_from_world = found.map_from_world
@@ -194,7 +158,7 @@ class RgbdFolder:
         _, _, depth, pose = self._moments[index]
         if depth is None or pose is None:
             raise BadFrame("no depth image" if depth is None else "no pose")
-        depth_m = read_depth(depth, self._format)
+        depth_m = read_depth(depth, self._steps_per_metre)
         return depth_m, self._depth.of(depth_m), rigid(read_matrix(pose) if isinstance(pose, Path) else pose, pose)
 
 
@@ -250,8 +214,7 @@ class TumFormat:
 def read_tum(folder: Path) -> RgbdFolder:
     """Return the frames of a sequence. Raises StorageError when a list cannot be read, or no frame is complete."""
     if not (folder / POSES).is_file():
-        raise StorageError(f"{folder} has no {POSES}, which says where the camera was: `eqa history localise {folder} "
-                           "--depth-format tum --out DIR` finds its poses")
+        raise StorageError(f"{folder} has no {POSES}, which says where the camera was. {POSES_REMEDY}")
     colors, depths, poses = (list(_lines(folder / name)) for name in (TUM_COLOURS, TUM_DEPTHS, POSES))
     stamps = [stamp for stamp, _ in colors]
     at_depth, at_pose = (nearest(stamps, [stamp for stamp, _ in found]) for found in (depths, poses))
@@ -259,7 +222,7 @@ def read_tum(folder: Path) -> RgbdFolder:
                       None if d < 0 else inside(folder, depths[d][1][0]),
                       None if p < 0 else _pose(folder, poses[p][1]))
                for (stamp, words), d, p in zip(colors, at_depth, at_pose, strict=True)]
-    return RgbdFolder(folder, moments, camera_of(folder), depth_format="tum", z_up=True)
+    return RgbdFolder(folder, moments, _camera_of(folder), steps_per_metre=_TUM_STEPS, z_up=True)
 
 
 def nearest(stamps: Sequence[float], others: Sequence[float]) -> list[int]:
@@ -270,13 +233,13 @@ def nearest(stamps: Sequence[float], others: Sequence[float]) -> list[int]:
     return np.where(apart <= _TOGETHER_S, at, -1).tolist()
 
 
-def camera_of(folder: Path, given: tuple[float, ...] = ()) -> FolderCamera:
-    """Return the camera of a sequence: the given one, else the benchmark's for the Kinect in the folder's name."""
+def _camera_of(folder: Path) -> FolderCamera:
+    """Return the camera of a sequence: its file, else the benchmark's for the Kinect in the folder's name."""
     named = re.search("freiburg[123]", folder.resolve().name)
     if named is None:
-        return FolderCamera(folder, given=given)
+        return FolderCamera(folder)
     fx, fy, cx, cy = _LENSES[named[0]]
-    return FolderCamera(folder, Intrinsics(640, 480, fx, fy, cx + 0.5, cy + 0.5), f"TUM's for {named[0]}", given)
+    return FolderCamera(folder, Intrinsics(640, 480, fx, fy, cx + 0.5, cy + 0.5), f"TUM's for {named[0]}")
 
 
 def _pose(folder: Path, words: Sequence[str]) -> np.ndarray | None:

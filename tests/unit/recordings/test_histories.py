@@ -292,4 +292,4 @@ def test_the_command_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     capsys.readouterr()
     shutil.rmtree(path / "pose")
     assert main(["history", "info", str(path)]) == 2
-    assert "eqa history localise" in capsys.readouterr().err
+    assert "Find the poses with RTAB-Map" in capsys.readouterr().err

@@ -14,7 +14,6 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.recordings.formats.openeqa_folder import OpenEqaFolder
 from eqa_nodes.recordings.formats.rgbd_folder import nearest
 from eqa_nodes.recordings.histories import format_of, open_history
-from eqa_nodes.scanning.unposed import open_unposed
 from tests.fixtures.histories import write_redwood
 from tests.fixtures.tilted import LAYOUTS, seven_scenes, tilted_by, tour, tum
 
@@ -89,30 +88,11 @@ def test_the_cameras_of_the_data_sets_are_assumed_and_said(layout: str, name: st
     assert sides.tolist() == ([False, True, False] if layout == "sevenscenes" else [True] * 3)
 
 
-def test_images_without_poses_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    path = write("redwood", tmp_path)
-    (path / "trajectory.log").unlink()
-    assert [int(image.rgb[0, 0, 0]) for image in open_unposed(path)] == list(range(24))
-
-
-def test_a_sequence_of_tum_without_truth_is_read_without_poses(tmp_path: Path) -> None:
-    path = write("tum", tmp_path)
-    (path / "groundtruth.txt").unlink()
-    with pytest.raises(StorageError, match=r"has no groundtruth.txt.*eqa history localise .*--depth-format tum"):
-        open_history(path)
-    images = list(open_unposed(path))
-    assert [int(image.rgb[0, 0, 0]) for image in images] == list(range(24))
-    assert np.abs(images[7].depth_m - tour()[7].depth_m).max() <= 0.0002  # steps of 0.2 mm without being told
-
-
-@pytest.mark.parametrize(("layout", "format_"), [("redwood", "mm"), ("tum", "tum")])
-def test_colour_and_depth_without_poses_name_the_command_that_finds_them(layout: str, format_: str, tmp_path: Path
-                                                                         ) -> None:
+@pytest.mark.parametrize("layout", ["redwood", "tum"])
+def test_colour_and_depth_without_poses_name_rtab_map(layout: str, tmp_path: Path) -> None:
     path = write(layout, tmp_path)
-    for file in ("trajectory.log", "rgb.txt", "depth.txt"):
-        (path / file).unlink(missing_ok=True)
-    said = rf"localise {path} --depth-format {format_} .*formats of .*mm, tum, sun, nyu.$"
-    with pytest.raises(StorageError, match=said):
+    (path / ("trajectory.log" if layout == "redwood" else "groundtruth.txt")).unlink()
+    with pytest.raises(StorageError, match=r"no (poses|groundtruth.txt, .*)\. Find the poses with RTAB-Map"):
         open_history(path)
 
 
