@@ -85,8 +85,6 @@ TRIALS = {
                               "--task em --dataset house --split train --questions 24 --frames uniform -k 8"),
     "histories-recalled": _run("the eight views of a recorded tour that memory recalls", 5, "histories-recalled",
                                "--task em --dataset house --split train --questions 24 --frames recalled -k 8"),
-    "navqa": _run("places and times of a recorded tour", 5, "navqa", "--task em --dataset house-navqa --split train "
-                  "--questions 24 --frames recalled --image 320x240"),
     "tasks": Experiment("EmbodiedEval tasks by random choice", 5, commands=(
         "eqa bench tasks --split train --questions 24 --agent random --out runs/tasks", "eqa bench score runs/tasks"))}
 

@@ -61,22 +61,6 @@ def first_frames(history: EpisodeHistory, count: int) -> EpisodeHistory:
     return RecordedHistory(history.name, history.recording, count) if isinstance(history, RecordedHistory) else history
 
 
-def clip_of(history: EpisodeHistory, start_s: float, end_s: float) -> EpisodeHistory:
-    """Return the part of a recording between two times, seconds. Raises StorageError if it has no images there.
-
-    Only recordings of pictures can be cut into clips.
-    """
-    from eqa_nodes.recordings.formats.pictures import ColourHistory
-
-    if not isinstance(history, ColourHistory):
-        raise StorageError(f"the history {history.name} is no recording of CODa: only of those are clips taken")
-    clip = history.between(start_s, end_s)
-    if not clip.pictures:
-        raise StorageError(f"the history {history.name} has no image between {start_s:.1f} and {end_s:.1f} s: it is "
-                           "another sequence, or not all of it is there")
-    return clip
-
-
 def _unposed(path: Path) -> str:
     """Return advice on colour and depth images without poses."""
     return f"it has colour and depth images, but no poses. {POSES_REMEDY}" if holds_rgbd(path) else ""

@@ -24,13 +24,13 @@ from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.episode_history import EpisodeHistory
-from eqa_nodes.recordings.histories import clip_of, first_frames, open_history
+from eqa_nodes.recordings.histories import first_frames, open_history
 from eqa_nodes.recordings.history_views import (
     DEFAULT_K,
     NOWHERE,
@@ -63,19 +63,17 @@ class HistorySource(NamedTuple):
 
 
 def file_source(path: Path, format: str = "", options: BagOptions | None = None,  # noqa: A002
-                first: int = 0, clip: tuple[float, float] | None = None) -> HistorySource:
-    """Return a recording as a source. first: use only images with lower numbers, 0 = all; clip: use only those between
-    two times, seconds.
+                first: int = 0) -> HistorySource:
+    """Return a recording as a source. first: use only images with lower numbers, 0 = all.
 
     Raises StorageError if it does not exist, and the errors of open_history.
     """
     path = Path(path)
     history = open_history(path, format, options)
     history = first_frames(history, first) if first else history
-    history = clip_of(history, *clip) if clip else history
     given = None if options is None else {**options._asdict(), "remap": dict(options.remap)}
     identity = {"path": str(path.resolve()), "files": _fingerprint(path), "format": format, "options": given,
-                **({"first": first} if first else {}), **({"clip": list(clip)} if clip else {})}
+                **({"first": first} if first else {})}
     return HistorySource(history.name, identity, lambda: history)
 
 
@@ -193,17 +191,13 @@ class HistoryRunner:
     def _answered(self, question: Question, views: HistoryViews, asked: Answerer) -> tuple[Answer, list[Keyframe]]:
         items, way = views.items(question), views.kept.way
         if way and self._says_when(question):
-            items = self._dated(question, items, way)
+            items = dated(items, partial(time_in_recording, start_ns=way[0][0], end_ns=way[-1][0]))
         if items or self._force_guess or not views.kept.frames:  # no frames requested: the agent is blind
             answer = asked.answer(question, items)
             proof, step = {e.keyframe_id for e in answer.evidence}, -(-len(items) // _SHOWN) or 1
             return answer, [item.keyframe for i, item in enumerate(items) if not i % step or item.keyframe.id in proof]
         return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
                       message="nothing was seen that bears on the question"), []
-
-    def _dated(self, question: Question, items: list[Recalled], way: Sequence[tuple[int, Pose2]]) -> list[Recalled]:
-        """Return the views with captions that say when each was taken."""
-        return dated(items, partial(time_in_recording, start_ns=way[0][0], end_ns=way[-1][0]))
 
     def _says_when(self, question: Question) -> bool:
         """Return whether views get captions with their time: if the question needs it and no published agent is run."""

@@ -23,8 +23,7 @@ from eqa_nodes.perception import open_perceiver
 from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.answerers import answerer_of
-from eqa_nodes.runners.history import HistorySource
-from eqa_nodes.runners.navqa import NavqaRunner
+from eqa_nodes.runners.history import HistoryRunner, HistorySource
 from sim_bridge.registry import check_simulator, is_scan, open_simulator
 
 
@@ -134,7 +133,7 @@ def open_history_runner(config: RunConfig, source_of: Callable[[Sample], History
 
         return EmFunctionRunner(load_function(config.agent), source_of, config.named.k, answerer_of(built.answerer),
                                 config.force_guess, listener)
-    return NavqaRunner(source_of, built.answerer, selection_of(config), cache_folder, config.force_guess, listener)
+    return HistoryRunner(source_of, built.answerer, selection_of(config), cache_folder, config.force_guess, listener)
 
 
 def _detected(source_of: Callable[[Sample], HistorySource],

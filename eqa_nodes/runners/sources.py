@@ -62,9 +62,9 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
     detected: a detector provides the labels, so a history needs none;
     bags: options for reading bags.
     """
-    def opened(name: str, path: Path, clip: tuple[float, float] | None) -> HistorySource:
+    def opened(name: str, path: Path) -> HistorySource:
         source = file_source(path, options=bags if is_bag(path) else None,
-                             first=SCANNET_FRAMES if _SCANNET.fullmatch(name) else 0, clip=clip)
+                             first=SCANNET_FRAMES if _SCANNET.fullmatch(name) else 0)
         if not detected:
             check_history(source.open(), selection)
         return source
@@ -76,10 +76,9 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
         return source
 
     @cache
-    def named(name: str, scene: str, path: PosedPath | None,
-              clip: tuple[float, float] | None) -> HistorySource | EqaError:
+    def named(name: str, scene: str, path: PosedPath | None) -> HistorySource | EqaError:
         if histories is not None and (file := history_path(histories, name)) is not None:
-            return _tried(lambda: opened(name, file, clip))
+            return _tried(lambda: opened(name, file))
         if path is not None:
             return _tried(lambda: rendered(path))
         if simulator_of(scene) == "house":
@@ -94,22 +93,12 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
                             "its frames there (docs/histories.md says in which form), or name another --histories")
 
     def source_of(sample: Sample) -> HistorySource:
-        found = named(history_of(sample), sample.scene, posed_path(sample), _clip(sample))
+        found = named(history_of(sample), sample.scene, posed_path(sample))
         if isinstance(found, EqaError):
             raise found
         return found
 
     return source_of
-
-
-def _clip(sample: Sample) -> tuple[float, float] | None:
-    """Return the part of the recording that a question is about, seconds; None for all of it. Raises ConfigError."""
-    clip = sample.metadata.get("clip")
-    if clip is None:
-        return None
-    if not (isinstance(clip, (list, tuple)) and len(clip) == 2 and all(isinstance(s, float) for s in clip)):
-        raise ConfigError(f"question {sample.id!r} has the clip {clip!r:.60}: expected its first and last second")
-    return clip[0], clip[1]
 
 
 def posed_path(sample: Sample) -> PosedPath | None:

@@ -152,19 +152,12 @@ def house_tour(scene: str) -> Tour:
 @lru_cache(maxsize=64)
 def most_pixels(tour: Tour) -> Mapping[int, int]:
     """Return each instance's pixels in the tour's frame that shows it best, for images of 640x480 (privileged)."""
-    most: Counter[int] = Counter()
-    for pixels in pixels_by_frame(tour):
-        most |= Counter(pixels)
-    return dict(most)
-
-
-@lru_cache(maxsize=64)
-def pixels_by_frame(tour: Tour) -> tuple[Mapping[int, int], ...]:
-    """Return for each frame of the tour the pixels of each visible instance, for images of 640x480 (privileged)."""
     camera = replace(tour.robot.camera, width=160, height=120, color=False)
-    frames = TourHistory(replace(tour, robot=replace(tour.robot, camera=camera)))
-    counts = (np.bincount(frame.labels.ravel()).tolist() if frame.labels is not None else [] for frame in frames)
-    return tuple({i: n * 16 for i, n in enumerate(count) if n} for count in counts)
+    most: Counter[int] = Counter()
+    for frame in TourHistory(replace(tour, robot=replace(tour.robot, camera=camera))):
+        if frame.labels is not None:
+            most |= Counter({i: n * 16 for i, n in enumerate(np.bincount(frame.labels.ravel()).tolist()) if n})
+    return dict(most)
 
 
 def first_frame(simulator: Simulator, scene: str, robot: RobotModel, floor: Place | None) -> Frame:

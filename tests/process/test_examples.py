@@ -25,7 +25,7 @@ def _installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_example_is_one_file() -> None:
     packages = [path.parent for path in EXAMPLES.glob("*/pyproject.toml")]
-    assert len(packages) == 6 and all(len(list(package.glob("**/*.py"))) == 1 for package in packages)
+    assert len(packages) == 5 and all(len(list(package.glob("**/*.py"))) == 1 for package in packages)
 
 
 def test_the_policy_drives_by_its_parameters(tmp_path: Path) -> None:

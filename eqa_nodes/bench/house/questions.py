@@ -1,21 +1,26 @@
-"""Questions about the built-in houses as samples of a benchmark.
+"""The data sets of the built-in houses. They are generated, so they need no files; splits: train and test.
 
-The kinds besides `house` are drawn in the same way: at most four questions per house, fewer at the end of the split;
-the seed decides the order of the houses. An unknown split raises ConfigError.
+At most four questions are asked about a house (`house`: seven), fewer at the end of the split. The seed decides the
+order of the houses.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
 import numpy as np
 
+from eqa_nodes.bench.embodied.tasks import sample_of
+from eqa_nodes.bench.house.tasks import house_tasks
+from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.core.errors import ConfigError, SimulatorError, unknown
 from eqa_nodes.core.language.ambiguity import KnownPlaces, ambiguity, known_of
-from eqa_nodes.core.types.samples import Sample
+from eqa_nodes.core.traits import ReaderTraits
+from eqa_nodes.core.types.samples import ACTIVE, EM, TASKS, Sample
 from eqa_nodes.tours.tours import house_tour, most_pixels
 from sim_bridge.house.questions import measures, texts
 from sim_bridge.house.questions.dataset import CATEGORIES, SPLITS, HouseQuestion, house_questions
@@ -24,19 +29,43 @@ from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.questions.multi_target import MultiTargetQuestion, multi_target_questions
 from sim_bridge.house.world import PREFIX, world_of
 
+QUESTIONS = 500  # default number of generated questions
+PEOPLE = 3  # number in each house of `house-people`
 SAME, OTHER = "same", "other"  # metadata "floor": whether an episode begins on the floor of the answer
 FEWEST_HOUSES = 3  # minimum number of houses, also for few questions
 _EVERY = 1_000_000  # larger than the number of questions of a split
 
 
-def house_samples(split: str, limit: int, seed: int, on_tour: bool) -> list[Sample]:
-    """Return the first `limit` questions of a split, 'train' or 'test'. Raises ConfigError for another split.
+@dataclass(frozen=True)
+class HouseReader:
+    """A generated data set. draw: returns the samples of complete options, which have a split and a limit."""
 
-    seed: order of the houses; on_tour: only questions whose targets the tour of their house shows (EM-EQA).
-    """
+    draw: Callable[[ReaderOptions], Iterable[Sample]]
+    traits: ReaderTraits
+
+    def from_options(self) -> HouseReader:
+        """Return the reader itself: it has no state."""
+        return self
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError for an unknown split."""
+        if options.split not in ("", *SPLITS):
+            raise ConfigError(unknown("split", options.split, SPLITS))
+        return list(self.draw(options._replace(split=options.split or "test", limit=options.limit or QUESTIONS)))
+
+
+def _houses(options: ReaderOptions) -> Iterator[int]:
+    """Yield the seeds of a split's houses in an order drawn by the seed."""
+    return map(int, np.random.default_rng(options.seed).permutation(SPLITS[options.split]))
+
+
+def house_samples(options: ReaderOptions) -> Iterator[Sample]:
+    """Yield questions about one place; for EM-EQA only those whose targets the tour of their house shows."""
+    on_tour, limit = options.task == EM, options.limit
     per_house = min(len(CATEGORIES), math.ceil(limit / FEWEST_HOUSES))
-    every = house_questions(split, _EVERY if on_tour else limit, seed, include_seen=on_tour, per_house=per_house)
-    return [_sample(question, on_tour) for question in (islice(_on_tour(every), limit) if on_tour else every)]
+    every = house_questions(options.split, _EVERY if on_tour else limit, options.seed, include_seen=on_tour,
+                            per_house=per_house)
+    return (_sample(question, on_tour) for question in (islice(_on_tour(every), limit) if on_tour else every))
 
 
 def _sample(q: HouseQuestion, on_tour: bool) -> Sample:
@@ -58,17 +87,16 @@ def _on_tour(questions: Iterator[HouseQuestion]) -> Iterator[HouseQuestion]:
             yield question
 
 
-def _houses(split: str, seed: int) -> Iterator[int]:
-    """Yield the seeds of a split's houses in an order drawn by `seed`."""
-    if split not in SPLITS:
-        raise ConfigError(unknown("split", split, SPLITS))
-    return map(int, np.random.default_rng(seed).permutation(SPLITS[split]))
+def _with_people(options: ReaderOptions) -> Iterator[Sample]:
+    """Yield the questions of `house`, with people in each house who sit, stand and walk about."""
+    return (replace(sample, scene=f"{sample.scene}+{PEOPLE}") for sample in house_samples(options))
 
 
-def house_floors(split: str, n: int, seed: int = 0) -> list[Sample]:
-    """Return questions about homes with two storeys, each twice: starting on the other floor and on the same one."""
-    found = floors_questions(_houses(split, seed), (max(n, 0) + 1) // 2)
-    return [_of_floor(q, split, *side) for q in found for side in ((OTHER, q.far), (SAME, q.near))][:n]
+def _of_floors(options: ReaderOptions) -> Iterator[Sample]:
+    """Yield questions about homes of two storeys, each twice: starting on the other floor and on the same one."""
+    found = floors_questions(_houses(options), (options.limit + 1) // 2)
+    return islice((_of_floor(q, options.split, *side) for q in found for side in ((OTHER, q.far), (SAME, q.near))),
+                  options.limit)
 
 
 def _of_floor(q: FloorsQuestion, split: str, floor: str, start: FloorStart) -> Sample:
@@ -78,41 +106,50 @@ def _of_floor(q: FloorsQuestion, split: str, floor: str, start: FloorStart) -> S
                             "multi_floor": floor == OTHER})
 
 
-def house_measure(split: str, n: int, seed: int = 0) -> list[Sample]:
-    """Return questions about sizes, distances, gaps and fits."""
-    return [_of_measure(q, split) for q in measures.measure_questions(_houses(split, seed), max(n, 0))]
-
-
-def _of_measure(q: measures.MeasureQuestion, split: str) -> Sample:
-    """Return the sample; distances are to the nearest view of the targets."""
+def _near_views(q: measures.MeasureQuestion | MultiTargetQuestion, category: str, **metadata: object) -> Sample:
+    """Return a sample with several views of its targets; distances are to the nearest of them."""
     views = tuple((view.x, view.y) for view in q.views)
-    return Sample(q.id, q.question, q.answer, (), measures.CATEGORY, q.scene, q.start, views[0], q.l_steps, q.l_metres,
-                  viewpoints=views, metadata={"split": split, "targets": list(q.targets), "measure": q.kind,
-                                              "metres": round(q.metres, 3)})
+    return Sample(q.id, q.question, q.answer, (), category, q.scene, q.start, views[0], q.l_steps, q.l_metres,
+                  viewpoints=views, metadata=metadata)
 
 
-def house_multi(split: str, n: int, seed: int = 0) -> list[Sample]:
-    """Return questions over two rooms."""
-    return [_of_rooms(q, split) for q in multi_target_questions(_houses(split, seed), max(n, 0))]
+def _of_measures(options: ReaderOptions) -> Iterator[Sample]:
+    """Yield questions about sizes, distances, gaps and fits."""
+    return (_near_views(q, measures.CATEGORY, split=options.split, targets=list(q.targets), measure=q.kind,
+                        metres=round(q.metres, 3))
+            for q in measures.measure_questions(_houses(options), options.limit))
 
 
-def _of_rooms(q: MultiTargetQuestion, split: str) -> Sample:
-    """Return the sample; distances are to the nearest view, and the last view must show one of the targets."""
-    views = tuple((view.x, view.y) for view in q.views)
-    return Sample(q.id, q.question, q.answer, (), q.category, q.scene, q.start, views[0], q.l_steps, q.l_metres,
-                  viewpoints=views,
-                  metadata={"split": split, "targets": [list(target.objects) for target in q.targets]})
+def _of_rooms(options: ReaderOptions) -> Iterator[Sample]:
+    """Yield questions over two rooms; the last view must show the targets in one of them."""
+    return (_near_views(q, q.category, split=options.split, targets=[list(target.objects) for target in q.targets])
+            for q in multi_target_questions(_houses(options), options.limit))
 
 
-def house_text(split: str, n: int, seed: int = 0) -> Iterator[Sample]:
+def _of_texts(options: ReaderOptions) -> Iterator[Sample]:
     """Yield questions about texts: signs, labels, titles, clocks."""
-    return (_of_text(q, split) for q in texts.text_questions(_houses(split, seed), max(n, 0)))
+    return (Sample(q.id, q.question, q.answer, (), texts.CATEGORY, q.scene, q.start, (q.view.x, q.view.y), q.l_steps,
+                   q.l_metres, metadata={"split": options.split, "targets": [q.target], "bears": q.kind,
+                                         "letter_px": q.letter_px, "view": list(q.view)})
+            for q in texts.text_questions(_houses(options), options.limit))
 
 
-def _of_text(q: texts.TextQuestion, split: str) -> Sample:
-    return Sample(q.id, q.question, q.answer, (), texts.CATEGORY, q.scene, q.start, (q.view.x, q.view.y), q.l_steps,
-                  q.l_metres, metadata={"split": split, "targets": [q.target], "bears": q.kind,
-                                        "letter_px": q.letter_px, "view": list(q.view)})
+def _of_tasks(options: ReaderOptions) -> Iterator[Sample]:
+    """Yield tasks to be done in the houses."""
+    return map(sample_of, house_tasks(_houses(options), options.limit))
+
+
+def _only(task: str, command: str, robot: str = "default") -> ReaderTraits:
+    return ReaderTraits(robot=robot, files=False, task=task, command=command)
+
+
+HOUSE = HouseReader(house_samples, ReaderTraits(files=False))
+HOUSE_PEOPLE = HouseReader(_with_people, _only(ACTIVE, "eqa bench run --dataset house-people"))
+HOUSE_MULTI = HouseReader(_of_rooms, _only(ACTIVE, "eqa bench run --dataset house-multi"))
+HOUSE_FLOORS = HouseReader(_of_floors, _only(ACTIVE, "eqa bench run --dataset house-floors", "climber"))
+HOUSE_MEASURE = HouseReader(_of_measures, _only(ACTIVE, "eqa bench run --dataset house-measure"))
+HOUSE_TEXT = HouseReader(_of_texts, _only(ACTIVE, "eqa bench run --dataset house-text"))
+HOUSE_TASKS = HouseReader(_of_tasks, _only(TASKS, "eqa bench tasks"))
 
 
 def house_marks(samples: Iterable[Sample]) -> list[bool]:

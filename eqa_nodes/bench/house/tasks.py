@@ -7,22 +7,18 @@ does not solve are dropped. There are no social interactions, because the houses
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
-
-import numpy as np
 
 from eqa_nodes.bench.embodied.loop import run_task
 from eqa_nodes.bench.embodied.runner import ScriptedAgent
 from eqa_nodes.bench.embodied.tasks import ANSWER, INTERACTION, Predicate, Task, TaskOption
 from eqa_nodes.bench.embodied.world import CAMERA, SimulatedWorld
 from eqa_nodes.bench.house.graph import Planner, TaskPlan, graph_of
-from eqa_nodes.core.errors import ConfigError, unknown
 from sim_bridge.house.handling import liftable, opens, surfaces_of, switches
 from sim_bridge.house.questions import QuestionCandidate, candidates, lexicon, perception, places
-from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.world import world
@@ -36,16 +32,10 @@ _VERBS = {"pick": "pick up {}", "place": "put what you hold on {}", "open": "ope
 _COUNTS = tuple(str(n) for n in range(1, ANSWERS + 1))
 
 
-def house_tasks(split: str, n: int, seed: int = 0) -> list[Task]:
-    """Return n tasks (fewer at the end of the split), at most one of each kind per house; numbered from 0.
-
-    `seed` decides the order of the houses. Raises ConfigError for an unknown split.
-    """
-    if split not in SPLITS:
-        raise ConfigError(unknown("split", split, SPLITS))
-    seeds = np.random.default_rng(seed).permutation(SPLITS[split])
-    found = (task for house_seed in seeds for task in tasks_of(int(house_seed)))
-    return [replace(task, index=index) for index, task in enumerate(islice(found, max(n, 0)))]
+def house_tasks(seeds: Iterable[int], n: int) -> Iterator[Task]:
+    """Yield n tasks, fewer if the houses run out, at most one of each kind per house; numbered from 0."""
+    found = (task for seed in seeds for task in tasks_of(seed))
+    return (replace(task, index=index) for index, task in enumerate(islice(found, n)))
 
 
 def tasks_of(seed: int) -> Iterator[Task]:

@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench.judges.base import Judge, JudgeMark
 from eqa_nodes.bench.metrics import formulas as metrics
-from eqa_nodes.bench.metrics import navqa
 from eqa_nodes.bench.report.traces import last_view, load_trace
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.samples import source_of
@@ -44,14 +43,12 @@ class QuestionScore:
     status: answered | abstained | failed. final_m: geodesic distance from the last position to the target, None = not
     measured or unreachable. passed: whether the path came within 3 m of the target, None = not measured. reachable:
     whether a path leads to the target, None = not measured; if not, metrics that need a path have no value.
-    predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: errors of a place
-    or time, None if not asked for or if the answer names none. allowed_steps: allowed poses (the divisor of normalised
-    steps), None if the data set does not define it. poses: number of poses as HM-EQA counts them, None without a
-    trace. expects: the kind of answer asked for, if the data set defines it. judged: True = it asks for an answer,
-    False = scored by predicates only. limit: the limit that ended the search, in words, "" = none. source: data set of
-    the scan ("hm3d", "scannet"), "" = no scan. multi_floor: whether the recorded path changes floor. blind_calls,
-    blind_tokens, blind_money: costs of the blind answer, not included in other counts. succeeded, endless: as in
-    Prediction.
+    predicates: which goal predicates of a task are true at the end. allowed_steps: allowed poses (the divisor of
+    normalised steps), None if the data set does not define it. poses: number of poses as HM-EQA counts them, None
+    without a trace. judged: True = it asks for an answer, False = scored by predicates only. limit: the limit that
+    ended the search, in words, "" = none. source: data set of the scan ("hm3d", "scannet"), "" = no scan. multi_floor:
+    whether the recorded path changes floor. blind_calls, blind_tokens, blind_money: costs of the blind answer, not
+    included in other counts. succeeded, endless: as in Prediction.
     """
 
     id: str
@@ -76,10 +73,7 @@ class QuestionScore:
     error: str = ""
     reachable: bool | None = None
     predicates: tuple[bool, ...] = ()
-    position_error_m: float | None = None
-    time_error_s: float | None = None
     allowed_steps: int | None = None
-    expects: str = ""
     judged: bool = True
     money: float = 0.0
     poses: int | None = None
@@ -123,7 +117,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
     mark = JudgeMark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
     blind = Answer() if blind_judge is not None else prediction.blind
     blind_mark = JudgeMark(None) if blind is None or blind.error else mark_answer(blind_judge or judge, sample, blind)
-    arrival, errors = _arrival(out, sample, prediction, facts), navqa.errors_of(sample, answer)
+    arrival = _arrival(out, sample, prediction, facts)
     allowed = sample.metadata.get(ALLOWED_POSES)
     sure = (JudgeMark(answer.confidence) if confidence_judge is None else
             _marked(confidence_judge, sample, prediction, out))
@@ -138,8 +132,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         sample.reference_steps, sample.reference_metres, arrival.final_m,
         arrival.passed, bool(sample.choices), receipt.privileged,
         f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
-        prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
-        navqa.expected(sample), bool(sample.answer), receipt.money,
+        prediction.predicates, allowed if isinstance(allowed, int) else None, bool(sample.answer), receipt.money,
         poses.number, receipt.limit, source_of(sample), sample.metadata.get("multi_floor") is True,
         guess.calls, guess.tokens_in + guess.tokens_out, guess.money,
         prediction.succeeded, prediction.endless)
@@ -148,12 +141,10 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> JudgeMark:
     """Mark an answer; an abstention counts as no answer (mark 1). An error or a mark outside 1..5 leaves it unscored.
 
-    Places and times are measured, not judged; a task without a question has only its predicates.
+    A task without a question has only its predicates.
     """
     if not sample.answer:
         return JudgeMark(None, None, "scored by its predicates")
-    if (measured := navqa.mark(sample, answer)) is not None:
-        return measured
     try:
         mark = judge.judge(sample, "" if answer.abstained else answer.text, view)
     except Exception as error:  # any error of a judge: the question is excluded from the mean, with a note

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 from eqa_nodes.bench.metrics import formulas as metrics
-from eqa_nodes.bench.metrics import navqa
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 
 
@@ -112,9 +111,6 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "succ": _predicates(lambda q: float(_done(q))),
     "gcs": _predicates(lambda q: metrics.goal_condition_success(q.predicates)),
     "task_spl": _task_spl,
-    "position_error_m": lambda q: q.position_error_m,
-    "time_error_s": lambda q: q.time_error_s,
-    "navqa_correct": lambda q: navqa.correct(q.expects, q.position_error_m, q.time_error_s),
     "steps": lambda q: float(q.steps),
     "metres": lambda q: None if q.endless else q.metres,
     "seconds": lambda q: q.seconds,
@@ -124,7 +120,7 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
 }
 
 # Metrics that are shares of 1: tables show them as percentages.
-SHARES = frozenset(METRICS) - {"express_d_t", "position_error_m", "time_error_s", "steps", "metres", "seconds", "calls",
+SHARES = frozenset(METRICS) - {"express_d_t", "steps", "metres", "seconds", "calls",
                                "tokens", "money"}
 # Those of them that never exceed 1.
 BOUNDED = SHARES | {"openeqa_c_failed_lowest"}

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from eqa_nodes.core.errors import ConfigError
 
 DATA_VARIABLE = "EQA_DATA"
-QUESTIONS = 500  # default number of generated questions
 
 
 class ReaderOptions(NamedTuple):

@@ -131,10 +131,6 @@ def footnotes(scores: Scores) -> list[str]:
                      + (f", {money:.4g} by their prices" if money else ""))
     if row.metrics["succ"].n:
         notes += [_of_tasks(each) for each in scores.rows if each.metrics["succ"].n]
-    if row.metrics["navqa_correct"].n:
-        notes.append(f"places and times: off by {_mean('position_error_m', 2)(row)} m and "
-                     f"{_mean('time_error_s', 1)(row)} s in the mean; {_percent('navqa_correct')(row)} % within "
-                     "15 m or 2 minutes, as ReMEmbR counts")
     if row.failed and scores.failed != LEAVE_OUT:
         notes.append(f"{_said(row.failed, 'failed question counts', 'failed questions count')} in C and E with "
                      f"{'mark 1' if scores.failed == LOWEST else 'the blind mark and an infinite path'}")

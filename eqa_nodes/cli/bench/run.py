@@ -74,7 +74,7 @@ class EmHistoryOptions:
 class Run:
     """Asks every question of a data set once. The same command resumes after a kill."""
 
-    dataset: str = option("house", "house, house-floors, house-measure, house-multi, house-navqa, house-people, "
+    dataset: str = option("house", "house, house-floors, house-measure, house-multi, house-people, "
                           "openeqa, hm-eqa, express, exploraqa", complete=listed("READERS"))
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")

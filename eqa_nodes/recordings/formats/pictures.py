@@ -85,10 +85,6 @@ class ColourHistory(FramesAlone):
         """Return the images whose numbers are below `count`."""
         return ColourHistory(self.name, tuple(p for p in self.pictures if p.number < count))
 
-    def between(self, start_s: float, end_s: float) -> ColourHistory:
-        """Return the images between two times, seconds, both included."""
-        return ColourHistory(self.name, tuple(p for p in self.pictures if start_s <= p.stamp_ns / 1e9 <= end_s))
-
     def recorded(self) -> Iterator[RecordedFrame]:
         """Raise StorageError: there are no frames."""
         raise StorageError(self.lacking)

@@ -172,7 +172,7 @@ def test_broken_records_are_named(tmp_path: Path, changes: dict[str, Any], why: 
 def test_what_cannot_be_opened_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EQA_DATA", raising=False)
     with pytest.raises(ConfigError, match="embodied-eval, exploraqa, express, hm-eqa, house, house-floors, "
-                                          "house-measure, house-multi, house-navqa, house-people, house-tasks, "
+                                          "house-measure, house-multi, house-people, house-tasks, "
                                           "house-text, openeqa"):
         open_dataset("openeq")
     with pytest.raises(ConfigError, match="EQA_DATA"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from eqa_nodes.bench.house.questions import house_text
+from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.memory.texts import READING, Texts
 from eqa_nodes.core.perception.detection import Detector, DetectorConfig
@@ -44,7 +44,7 @@ def reader() -> Detector:
 
 def test_short_lines_of_a_sign_are_read_and_joined(reader: Detector) -> None:
     """In a picture of a house, from where a person would read it: "NO" above "SMOKING"."""
-    sign = next(s for s in house_text("test", 4) if s.answer == "NO SMOKING")
+    sign = next(s for s in open_dataset("house-text", limit=4) if s.answer == "NO SMOKING")
     x, y, yaw = (float(value) for value in sign.metadata["view"])  # type: ignore[attr-defined]
     with closing(HouseSimulator()) as house:
         shown = house.reset(EpisodeSetup(sign.scene, sign.id, Pose2(x, y, yaw))).frame

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.embodied.loop import run_task
 from eqa_nodes.bench.embodied.runner import RandomAgent, ScriptedAgent
 from eqa_nodes.bench.embodied.tasks import Task, read_tasks, sample_of, write_tasks
 from eqa_nodes.bench.embodied.world import CAMERA, SimulatedWorld
 from eqa_nodes.bench.house.graph import LONGEST_M, graph_of
-from eqa_nodes.bench.house.tasks import ANSWERS, MOST_STEPS, house_tasks, tasks_of
+from eqa_nodes.bench.house.tasks import ANSWERS, MOST_STEPS, tasks_of
 from eqa_nodes.bench.samples import check_runnable, check_samples
 from eqa_nodes.core.errors import ConfigError
 from sim_bridge.house.world import world
@@ -50,7 +51,7 @@ def test_the_same_seed_makes_the_same_tasks() -> None:
     again = tuple(replace(task, index=i) for i, task in enumerate(tasks_of(SEED)))
     assert again == made()
     with pytest.raises(ConfigError, match="unknown split 'val': known are test, train"):
-        house_tasks("val", 1)
+        open_dataset("house-tasks", split="val", limit=1, task="tasks")
 
 
 def test_the_graph_is_joined_and_free() -> None:
