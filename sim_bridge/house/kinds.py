@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from importlib import resources
 from typing import NamedTuple
 
 from sim_bridge.house.dice import Dice
@@ -105,45 +104,15 @@ DOMESTIC = ("white", "black", "gray", "red", "beige", "turquoise")
 FRONTS = ("white", "beige", "blue", "green", "gray", "brown", "red")
 SHADES = ("white", "yellow", "red", "green", "blue", "orange", "beige")
 DOORS = ("brown", "white", "white", "beige")
-_COLOURS = {"WOODS": WOODS, "SOFT": SOFT, "BRIGHT": BRIGHT, "DOMESTIC": DOMESTIC, "FRONTS": FRONTS, "SHADES": SHADES,
-            "DOORS": DOORS}
-KINDS: dict[str, Kind] = {}  # filled by the builders; importing sim_bridge.house.catalogue loads all of them
-
-
-def _read_table() -> dict[str, list[str]]:
-    """Return the rows of kinds.csv by the name of the kind. A name in capitals refers to one of the groups above."""
-    lines = resources.files("sim_bridge.house").joinpath("kinds.csv").read_text(encoding="utf-8").splitlines()[1:]
-    rows = [[cell.strip() for cell in line.split(";")] for line in lines]
-    return {row[0]: row[1:] for row in rows}
-
-
-_TABLE = _read_table()
-
-
-def _words(cell: str) -> tuple[str, ...]:
-    return _COLOURS.get(cell) or tuple(word.strip() for word in cell.split(","))
+COLOURS = {"WOODS": WOODS, "SOFT": SOFT, "BRIGHT": BRIGHT, "DOMESTIC": DOMESTIC, "FRONTS": FRONTS, "SHADES": SHADES,
+           "DOORS": DOORS}  # groups of colours that kinds.csv names
+BUILDERS: dict[str, Build] = {}  # functions that build a kind, by its name; parts.csv describes all others
 
 
 def kind(build: Build) -> Build:
-    """Register a builder in KINDS under its own name, with the row of kinds.csv that has this name."""
-    name = build.__name__.replace("_", " ")
-    *sizes, colours, materials, states, solid, swing = _TABLE[name]
-    (d0, d1), (w0, w1), (h0, h1) = (map(float, size.split()) for size in sizes)
-    KINDS[name] = Kind(name, (d0, d1), (w0, w1), (h0, h1), build, _words(colours), _words(materials), _words(states),
-                       solid != "no", float(swing or 0.0))
+    """Register the function that builds the parts of the kind with its name."""
+    BUILDERS[build.__name__.replace("_", " ")] = build
     return build
-
-
-def carrying(surfaces: Callable[[Look], list[Surface]]) -> Callable[[Build], Build]:
-    """Register a builder of an object on which others can stand."""
-
-    def enter(build: Build) -> Build:
-        kind(build)
-        name = build.__name__.replace("_", " ")
-        KINDS[name] = KINDS[name]._replace(surfaces=surfaces)
-        return build
-
-    return enter
 
 
 def at(
@@ -207,13 +176,69 @@ def doors(look: Look, z0: float, z1: float, rows: int, columns: int, colour: str
     return out
 
 
-def top(look: Look) -> list[Surface]:
-    """Return the whole top of the body as a surface."""
-    return [Surface(look.back + 0.02, -look.width / 2 + 0.02, look.front - 0.02, look.width / 2 - 0.02, look.height)]
-
-
 def shelves(look: Look, boards: int, foot: float = 0.08) -> list[tuple[float, float]]:
     """Return (height of the board's top, free height above) of the boards of an open shelf, metres."""
     step = (look.height - foot - 0.03) / boards
     return [(round(foot + 0.025 + i * step, 4), round(step - 0.03, 4)) for i in range(boards)]
 
+
+def frame(look: Look, boards: int, colour: str, foot: float = 0.08) -> list[ObjectPart]:
+    """Return sides, back and boards of an open shelf."""
+    c, t, d, w, h = colour, look.texture, look.depth, look.width, look.height
+    out = [box(0, s * (w / 2 - 0.015), 0, (d, 0.03, h), c, t) for s in (-1, 1)]
+    out += [
+        box(look.back + 0.01, 0, 0.02, (0.02, w - 0.05, h - 0.04), tone(c, 0.75), t),
+        box(0, 0, h - 0.03, (d, w, 0.03), c, t),
+    ]
+    return out + [box(0, 0, z - 0.025, (d - 0.01, w - 0.05, 0.025), c, t) for z, _ in shelves(look, boards, foot)]
+
+
+def _inset(look: Look, back: float, side: float, front: float, z: float, clear: float = 1.0) -> list[Surface]:
+    """Return one surface at height z, at these distances from the sides of the body."""
+    half = look.width / 2
+    return [Surface(look.back + back, -half + side, look.front - front, half - side, z, clear)]
+
+
+def top(look: Look) -> list[Surface]:
+    """Return the whole top of the body as a surface."""
+    return _inset(look, 0.02, 0.02, 0.02, look.height)
+
+
+def inside(look: Look, boards: int, foot: float = 0.08) -> list[Surface]:
+    """Return the boards of an open shelf as surfaces."""
+    return [
+        Surface(look.back + 0.05, -look.width / 2 + 0.06, look.front - 0.02, look.width / 2 - 0.06, z, clear, "in")
+        for z, clear in shelves(look, boards, foot)
+    ]
+
+
+def _rim(look: Look) -> list[Surface]:
+    """Return the two sides of a basin."""
+    return [
+        Surface(look.back + 0.02, side * (look.width / 2 - 0.08) - 0.06,
+                look.front - 0.05, side * (look.width / 2 - 0.08) + 0.06, 0.86)
+        for side in (-1, 1)
+    ]
+
+
+def _lid(look: Look) -> list[Surface]:
+    """Return the top of a piano behind its keys."""
+    return [Surface(look.back + 0.03, -look.width / 2 + 0.05, look.back + 0.28, look.width / 2 - 0.05, look.height)]
+
+
+SURFACES: dict[str, Callable[[Look], list[Surface]] | None] = {  # the column `carries` of kinds.csv
+    "": None,
+    "top": top,
+    "seat": lambda look: _inset(look, 0.24, 0.22, 0.08, 0.44, 0.6),
+    "plank": lambda look: _inset(look, 0.03, 0.06, 0.03, look.height),
+    "mattress": lambda look: _inset(look, 0.9, 0.12, 0.15, 0.545, 0.8),
+    "wall board": lambda look: _inset(look, 0.02, 0.05, 0.01, look.height, 0.5),
+    "lid": _lid,
+    "rim": _rim,
+    "hobs": lambda look: [Surface(-0.29, -0.28, 0.05, 0.28, look.height + 0.006, 0.5)],
+    "boards": lambda look: inside(look, 4),
+    "upper boards": lambda look: inside(look, 4)[1:],
+    "middle boards": lambda look: inside(look, 5)[1:4],
+    "free boards": lambda look: inside(look, 5)[2:4],
+    "top and boards": lambda look: [*top(look), *inside(look, 2, 0.04)],
+}

@@ -1,8 +1,8 @@
-"""Decoration, and small objects on tables and desks."""
+"""Small objects and decoration whose parts depend on chance or on their size."""
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import Look, Surface, at, box, carrying, kind, tone
+from sim_bridge.house.kinds import Look, at, box, kind, tone
 from sim_bridge.house.scene import ObjectPart
 
 ART = ("#c8683a", "#4f86a8", "#7a9a4c", "#b8506a", "#d8a83c", "#6a5a9c", "#4a9a90")
@@ -57,25 +57,6 @@ def wall_clock(look: Look) -> list[ObjectPart]:
     ]
     ticks = ((0, 0.36), (0, -0.36), (0.36, 0), (-0.36, 0))
     return out + [box(f - 0.002, y * r, r / 2 + z * r - 0.01, (0.004, 0.02, 0.02), "#1a1a1c") for y, z in ticks]
-
-
-@kind
-def mirror(look: Look) -> list[ObjectPart]:
-    """A bluish pane in a frame."""
-    w, h, f = look.width, look.height, look.front
-    return [
-        box(-0.005, 0, 0, (look.depth - 0.01, w, h), look.colour, "metal"),
-        box(f - 0.006, 0, 0.04, (0.006, w - 0.08, h - 0.08), "#c4d8de", "glass"),
-        *[box(f - 0.002, y * w, h * 0.3, (0.003, 0.025, h * 0.4), "#e8f3f6", "glass") for y in (-0.16, -0.1)],
-    ]
-
-
-@carrying(lambda look: [
-    Surface(look.back + 0.02, -look.width / 2 + 0.05, look.front - 0.01, look.width / 2 - 0.05, look.height, 0.5)
-])
-def wall_shelf(look: Look) -> list[ObjectPart]:
-    """A board on the wall."""
-    return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour, "wood")]
 
 
 @kind
@@ -151,51 +132,6 @@ def house_plant(look: Look) -> list[ObjectPart]:
 
 
 @kind
-def cactus(look: Look) -> list[ObjectPart]:
-    """A column with two arms in a clay pot."""
-    w, h = look.width, look.height
-    return [
-        at("bowl", 0, 0, 0, (0.13, 0.13, 0.1), "#c0683c"),
-        at("sphere", 0, 0, 0.06, (0.08, 0.08, h - 0.06), "green", "leaves"),
-        at("sphere", 0, w * 0.3, h * 0.5, (0.045, 0.045, h * 0.3), "green", "leaves"),
-        at("sphere", 0, -w * 0.3, h * 0.42, (0.045, 0.045, h * 0.3), "green", "leaves"),
-        box(0, 0, h * 0.5, (0.035, w * 0.6, 0.035), "green", "leaves"),
-        at("sphere", 0, 0, h - 0.03, (0.04, 0.04, 0.03), "#e860a0"),
-    ]
-
-
-@kind
-def rug(look: Look) -> list[ObjectPart]:
-    """A flat carpet with a border."""
-    d, w, h, c = look.depth, look.width, look.height, look.colour
-    return [box(0, 0, 0, (d, w, h * 0.8), tone(c, 0.6), "rug"), box(0, 0, 0, (d - 0.16, w - 0.16, h), c, "rug")]
-
-
-@kind
-def doormat(look: Look) -> list[ObjectPart]:
-    """A rough mat with a border."""
-    return [
-        box(0, 0, 0, (look.depth, look.width, look.height * 0.8), tone(look.colour, 0.65), "rug"),
-        box(0, 0, 0, (look.depth - 0.08, look.width - 0.08, look.height), look.colour, "rug"),
-    ]
-
-
-@kind
-def whiteboard(look: Look) -> list[ObjectPart]:
-    """A white panel with scribbles in an aluminium frame."""
-    w, h, f = look.width, look.height, look.front
-    out = [
-        box(-0.005, 0, 0, (look.depth - 0.01, w, h), "silver", "metal"),
-        box(f - 0.006, 0, 0.03, (0.006, w - 0.06, h - 0.06), "white"),
-    ]
-    for i, c in enumerate(("#2f5ab0", "#c8382c", "#2f8a4a", "#2f5ab0")):
-        out.append(
-            box(f - 0.002, (i % 2 - 0.5) * w * 0.3, h * (0.75 - 0.16 * i), (0.003, w * (0.2 + 0.1 * (i % 3)), 0.02), c)
-        )
-    return out
-
-
-@kind
 def calendar(look: Look) -> list[ObjectPart]:
     """An image over a grid of days."""
     w, h, f = look.width, look.height, look.front
@@ -217,26 +153,6 @@ def calendar(look: Look) -> list[ObjectPart]:
 
 
 @kind
-def computer_monitor(look: Look) -> list[ObjectPart]:
-    """A screen on a stand."""
-    w, h, on = look.width, look.height, look.state == "on"
-    return [
-        box(-0.02, 0, 0, (look.depth - 0.04, w * 0.4, 0.02), look.colour),
-        box(-0.04, 0, 0.02, (0.04, 0.06, h * 0.5), look.colour),
-        box(0, 0, 0.11, (0.04, w, h - 0.11), look.colour),
-        box(
-            0.021,
-            0,
-            0.135,
-            (0.01, w - 0.04, h - 0.16),
-            "#86c0ee" if on else "#0d0e11",
-            "screen" if on else "glass",
-            glow=0.9 if on else 0.0,
-        ),
-    ]
-
-
-@kind
 def keyboard(look: Look) -> list[ObjectPart]:
     """A flat board with rows of keys."""
     c = look.colour
@@ -246,49 +162,6 @@ def keyboard(look: Look) -> list[ObjectPart]:
             box((i - 1.5) * 0.032, 0, 0.018, (0.024, look.width - 0.03, 0.012), tone(c, 1.25 if c == "black" else 0.85))
             for i in range(4)
         ],
-    ]
-
-
-@kind
-def laptop(look: Look) -> list[ObjectPart]:
-    """Open: keyboard and a glowing screen; closed: a slab."""
-    d, w, c = look.depth, look.width, look.colour
-    if look.state == "closed":
-        return [box(0, 0, 0, (d, w, 0.03), c, "metal"), at("cylinder", 0, 0, 0.029, (0.05, 0.05, 0.003), tone(c, 1.4))]
-    return [
-        box(0, 0, 0, (d, w, 0.02), c, "metal"),
-        box(0.0, 0, 0.02, (d * 0.5, w - 0.05, 0.005), "#2b2c30"),
-        box(look.back + 0.01, 0, 0.02, (0.018, w, look.height - 0.02), c, "metal"),
-        box(look.back + 0.022, 0, 0.035, (0.006, w - 0.03, look.height - 0.05), "#8fc4ea", "screen", glow=0.9),
-    ]
-
-
-@kind
-def printer(look: Look) -> list[ObjectPart]:
-    """A box with a paper tray and paper standing at the rear."""
-    d, w, h = look.depth, look.width, look.height
-    return [
-        box(-0.03, 0, 0, (d - 0.06, w, h * 0.65), look.colour),
-        box(0.03, 0, 0.03, (d - 0.06, w * 0.7, 0.03), "#f7f6f0", "paper"),
-        box(look.back + 0.06, 0, h * 0.6, (0.02, w * 0.6, h * 0.4), "#fbfaf5", "paper"),
-        box(look.front - 0.07, w * 0.3, h * 0.5, (0.03, 0.1, 0.05), "#5ad18a", glow=0.4),
-    ]
-
-
-@kind
-def globe(look: Look) -> list[ObjectPart]:
-    """A blue ball with green land on a wooden foot."""
-    d, h = look.depth, look.height
-    r = d * 0.9
-    z = h - r
-    return [
-        at("cylinder", 0, 0, 0, (d * 0.6, d * 0.6, 0.025), "brown", "wood"),
-        at("cylinder", 0, 0, 0.02, (0.03, 0.03, h - r), "gold", "metal"),
-        at("sphere", 0, 0, z, (r, r, r), "blue"),
-        at("ring_x", 0, 0, z - 0.005, (0.02, d, r + 0.01), "gold", "metal"),
-        at("sphere", r * 0.26, r * 0.12, z + r * 0.42, (r * 0.5, r * 0.5, r * 0.44), "#5da04a"),
-        at("sphere", r * 0.2, -r * 0.24, z + r * 0.2, (r * 0.45, r * 0.4, r * 0.5), "#5da04a"),
-        at("sphere", -r * 0.24, 0, z + r * 0.3, (r * 0.5, r * 0.5, r * 0.5), "#5da04a"),
     ]
 
 
@@ -303,19 +176,6 @@ def alarm_clock(look: Look) -> list[ObjectPart]:
         box(d * 0.45, 0, r * 0.5, (0.004, 0.008, r * 0.32), "#202020"),
         box(d * 0.45, r * 0.1, r * 0.5, (0.004, r * 0.24, 0.008), "#202020"),
         *[at("sphere", 0, s * r * 0.3, h - 0.045, (0.05, 0.05, 0.045), "silver", "metal") for s in (-1, 1)],
-    ]
-
-
-@kind
-def book(look: Look) -> list[ObjectPart]:
-    """A thick book lying down: coloured covers around white pages."""
-    d, w, h = look.depth, look.width, look.height
-    return [
-        box(0, 0, 0, (d, w, 0.012), look.colour),
-        box(-0.005, 0, 0.012, (d - 0.02, w - 0.016, h - 0.024), "#f4efe0", "paper"),
-        box(0, 0, h - 0.012, (d, w, 0.012), look.colour),
-        box(look.back + 0.006, 0, 0, (0.012, w, h), look.colour),
-        box(0.02, 0, h - 0.003, (d * 0.3, w * 0.6, 0.004), tone(look.colour, 1.6)),
     ]
 
 
@@ -355,18 +215,120 @@ def vase(look: Look) -> list[ObjectPart]:
 
 
 @kind
-def candle(look: Look) -> list[ObjectPart]:
-    """A thick candle on a dish, with a flame when lit."""
-    d, h = look.depth, look.height
-    body = h - 0.07
-    out = [
-        at("cylinder", 0, 0, 0, (d, d, 0.012), "gold", "metal"),
-        at("cylinder", 0, 0, 0.012, (d * 0.78, d * 0.78, body - 0.012), look.colour),
-        at("cylinder", 0, 0, body, (0.008, 0.008, 0.018), "#202020"),
-    ]
-    if look.state == "lit":
+def shoes(look: Look) -> list[ObjectPart]:
+    """A pair of shoes."""
+    d, w, h = look.depth, look.width, look.height
+    out = []
+    for s in (-1, 1):
+        y = s * w * 0.26
         out += [
-            at("sphere", 0, 0, body + 0.012, (0.034, 0.034, 0.058), "#ffc24a", glow=1.0),
-            at("cylinder", 0, 0, body - 0.002, (d * 0.6, d * 0.6, 0.004), "#ffe6a8", glow=0.5),
+            box(0, y, 0, (d - 0.01, w * 0.38, 0.02), "#e9e6df" if look.colour != "white" else "#8a8a8a"),
+            at("sphere", d * 0.14, y, 0.0, (d * 0.7, w * 0.38, 0.09), look.colour, "leather"),
+            box(-d * 0.22, y, 0.02, (d * 0.44, w * 0.34, h - 0.02), look.colour, "leather"),
+            box(-d * 0.22, y, h - 0.004, (d * 0.36, w * 0.24, 0.006), "#1c1a18"),
         ]
     return out
+
+
+@kind
+def ball(look: Look) -> list[ObjectPart]:
+    """A ball with a white stripe."""
+    d = min(look.depth, look.width, look.height)
+    return [
+        at("sphere", 0, 0, 0, (d, d, d), look.colour),
+        at("ring_x", 0, 0, -0.001, (0.02, d * 1.01, d * 1.01), "#f8f6f0"),
+    ]
+
+
+@kind
+def exercise_ball(look: Look) -> list[ObjectPart]:
+    """A big ball."""
+    d = min(look.depth, look.width, look.height)
+    return [at("sphere", 0, 0, 0, (d, d, d), look.colour)]
+
+
+@kind
+def suitcase(look: Look) -> list[ObjectPart]:
+    """A ribbed case on wheels with a pulled-out handle."""
+    c, d, w, h = look.colour, look.depth, look.width, look.height - 0.12
+    out = [box(0, 0, 0.04, (d - 0.02, w, h - 0.04), c)]
+    out += [box(0, (i - 1.5) * w * 0.22, 0.08, (d, 0.03, h - 0.12), tone(c, 0.8)) for i in range(4)]
+    out += [
+        at("sphere", x * (d / 2 - 0.04), y * (w / 2 - 0.05), 0, (0.05, 0.05, 0.05), "black")
+        for x in (-1, 1)
+        for y in (-1, 1)
+    ]
+    return (
+        out
+        + [box(-0.05, s * 0.1, h, (0.02, 0.02, 0.12), "silver", "metal") for s in (-1, 1)]
+        + [box(-0.05, 0, look.height - 0.03, (0.03, 0.22, 0.03), "black")]
+    )
+
+
+@kind
+def bicycle(look: Look) -> list[ObjectPart]:
+    """Two wheels along local y, a frame of tubes, saddle and handlebar."""
+    c, w, h, r = look.colour, look.width, look.height, 0.66
+    out = [at("ring_x", 0, s * (w / 2 - r / 2), 0, (0.05, r, r), "#202226") for s in (-1, 1)]
+    out += [
+        at("cylinder_x", 0, s * (w / 2 - r / 2), r / 2 - 0.04, (0.1, 0.08, 0.08), "silver", "metal") for s in (-1, 1)
+    ]
+    span = w - r
+    out += [
+        box(0, 0.04, 0.66, (0.045, span * 0.62, 0.05), c, "metal"),
+        box(0, -0.1, 0.3, (0.045, span * 0.95, 0.045), c, "metal"),
+        box(0, -span * 0.27, 0.3, (0.045, 0.05, 0.52), c, "metal"),
+        box(0, span * 0.36, 0.33, (0.045, 0.05, h - 0.4), c, "metal"),
+        box(0, span * 0.42, 0.33, (0.045, span * 0.18, 0.045), c, "metal"),
+        box(0, -span * 0.38, 0.5, (0.035, span * 0.24, 0.035), c, "metal"),
+        at("sphere", 0, -span * 0.27, 0.8, (0.16, 0.27, 0.09), "black", "leather"),
+        at("cylinder_x", 0, span * 0.36, h - 0.05, (look.depth, 0.035, 0.035), "#2a2c30"),
+        at("cylinder_x", 0, -0.02, 0.22, (0.07, 0.18, 0.18), "silver", "metal"),
+    ]
+    return out
+
+
+@kind
+def dumbbell_rack(look: Look) -> list[ObjectPart]:
+    """Two trays with rows of dumbbells."""
+    d, w, h = look.depth, look.width, look.height
+    out = [box(0, s * (w / 2 - 0.03), 0, (d, 0.06, h * 0.9), look.colour, "metal") for s in (-1, 1)]
+    for z in (0.22, h - 0.16):
+        out.append(box(0, 0, z, (d - 0.06, w, 0.04), look.colour, "metal"))
+        for i in range(4):
+            y = (i - 1.5) * w * 0.22
+            out.append(at("cylinder_x", 0, y, z + 0.06, (d - 0.12, 0.035, 0.035), "silver", "metal"))
+            out += [
+                at(
+                    "cylinder_x",
+                    s * (d / 2 - 0.1),
+                    y,
+                    z + 0.03,
+                    (0.1, 0.11, 0.11),
+                    ("#3a3c40", "#c8382c", "#2f5ab0")[i % 3],
+                )
+                for s in (-1, 1)
+            ]
+    return out
+
+
+@kind
+def lawn_mower(look: Look) -> list[ObjectPart]:
+    """Deck on four wheels with engine and a push bar at the rear."""
+    d, w, h = look.depth, look.width, look.height
+    out = [
+        box(d * 0.15, 0, 0.1, (d * 0.62, w - 0.1, 0.16), look.colour, "metal"),
+        at("cylinder", d * 0.15, 0, 0.26, (0.26, 0.26, 0.14), "#2c2e32"),
+        at("cylinder", d * 0.15, 0, 0.4, (0.12, 0.12, 0.05), "silver", "metal"),
+    ]
+    out += [
+        at("cylinder_y", d * 0.15 + x * d * 0.24, y * (w / 2 - 0.03), 0, (0.22, 0.06, 0.22), "#1d1e21")
+        for x in (-1, 1)
+        for y in (-1, 1)
+    ]
+    for s in (-1, 1):
+        out += [
+            box(look.back + 0.22, s * w * 0.3, 0.2, (0.4, 0.03, 0.03), "#44474c", "metal"),
+            box(look.back + 0.03, s * w * 0.3, 0.2, (0.03, 0.03, h - 0.22), "#44474c", "metal"),
+        ]
+    return [*out, box(look.back + 0.03, 0, h - 0.04, (0.04, w * 0.64, 0.04), "#1d1e21")]
