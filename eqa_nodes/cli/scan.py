@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.history import PATH, Reading
-from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
+from eqa_nodes.cli.options import FILE, argument, flag, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.core.errors import StorageError
@@ -32,10 +32,8 @@ class Scan:
     voxel: float = option(0.02, "edge length of a voxel, metres; finer ones need more memory", metavar="M")
     range: float = option(4.0, "maximum depth that is used, metres", metavar="M")
     min_views: int = option(2, "minimum number of frames that must have seen a surface", metavar="N")
-    max_blocks: int = option(150_000, "maximum number of blocks of 8 x 8 x 8 voxels in memory, 10 kB each; those that "
-                             "were not seen for longest are on disk meanwhile", metavar="N")
-    spill: Path | None = option(None, "folder of the temporary file that holds them (default: the system's)",
-                                metavar="DIR", writes=FOLDER)
+    max_blocks: int = option(150_000, "maximum number of blocks of 8 x 8 x 8 voxels, 10 kB each; frames that need more "
+                             "are not used", metavar="N")
     raw: bool = flag("write the surface as it was measured: nothing is closed, filled or removed")
     holes: float = option(0.1, "maximum size of a hole in a surface that is filled, metres", metavar="M")
     gap: float = option(0.6, "maximum width of a strip of unseen floor that is closed, metres", metavar="M")
@@ -93,7 +91,7 @@ class Scan:
         truncation_m = default.truncation_m * self.voxel / default.voxel_m
         return replace(default, voxel_m=self.voxel, truncation_m=truncation_m, range_m=self.range,
                        min_views=self.min_views, max_blocks=self.max_blocks,
-                       spill_folder=str(self.spill or ""), max_weight=max(default.max_weight, self.min_views))
+                       max_weight=max(default.max_weight, self.min_views))
 
 
 def _add(built: Reconstruction, history: EpisodeHistory, show: Callable[[int], None], refused: Counter[str],
@@ -136,7 +134,7 @@ def _print_summary(built: Reconstruction, mesh: Mesh, refused: int, out: Path) -
     x, y, z = mesh.vertices.max(axis=0) - mesh.vertices.min(axis=0)
     _print(f"written: {out}: {built.frames} frames used, {refused} not; {len(mesh.vertices)} vertices, "
            f"{len(mesh.triangles)} triangles; {x:.2f} x {y:.2f} x {z:.2f} m; {built.blocks * BLOCK_BYTES / 1e6:.0f} MB "
-           f"of voxels in memory, {built.spilled * BLOCK_BYTES / 1e6:.0f} MB on disk")
+           "of voxels")
 
 
 def _print(line: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from eqa_nodes.config.nodes import ReconstructorSettings
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.reconstruction.store import ChangedBlocks, LivePoints
+from eqa_nodes.core.reconstruction.live_points import ChangedBlocks, LivePoints
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.views import Cloud, Frame, Label
 from eqa_nodes.ros import convert

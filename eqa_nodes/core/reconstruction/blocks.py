@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.reconstruction.library import open3d
+from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.types.views import Cloud, Mesh
 
 BLOCK = 8  # voxels along the edge of a block
@@ -19,6 +19,18 @@ FIELDS = (("tsdf", (1,)), ("weight", (1,)), ("color", (3,)))
 LARGEST = 1 << 20  # places lie between -LARGEST and LARGEST
 _BITS = 21
 _AHEAD = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.int32)
+
+
+def open3d() -> Any:
+    """Return the module. Raises MissingExtra without it, ConfigError if the system lacks a library that it needs."""
+    try:
+        import open3d as library
+    except ModuleNotFoundError as error:
+        raise MissingExtra(error.name or "open3d", "map3d") from error
+    except ImportError as error:  # its wheel needs system libraries
+        raise ConfigError(f"open3d cannot be loaded ({error}): install that library; on Debian or Ubuntu: "
+                          "apt-get install libusb-1.0-0 libgl1") from error
+    return library
 
 
 class RgbdShot(NamedTuple):
@@ -85,6 +97,8 @@ class Blocks:
 
     def holds(self, keys: np.ndarray) -> np.ndarray:
         """Return for each key whether its block is stored, (n,) bool."""
+        if not len(keys):
+            return np.zeros(0, bool)
         return np.asarray(self._grid.hashmap().find(self._tensor(keys))[1].numpy())
 
     def rows(self, keys: np.ndarray) -> np.ndarray:
@@ -103,18 +117,13 @@ class Blocks:
         for held, new in zip(self.values(), values, strict=True):
             held[rows] = new
 
-    def put_empty(self, keys: np.ndarray) -> None:
-        """Add new, empty blocks. Open3D itself would leave the values of an erased block in them."""
-        self.put(keys, [0.0] * len(FIELDS))
-
-    def take(self, keys: np.ndarray) -> list[np.ndarray]:
-        """Return copies of the values of stored blocks."""
-        rows = self.rows(keys)
-        return [held[rows] for held in self.values()]
-
-    def erase(self, keys: np.ndarray) -> None:
-        """Remove blocks."""
-        self._grid.hashmap().erase(self._tensor(keys))
+    def copy(self, keys: np.ndarray) -> Blocks:
+        """Return a copy of some stored blocks."""
+        copied = Blocks(self.voxel_m, len(keys))
+        if len(keys):
+            rows = self.rows(keys)
+            copied.put(keys, [held[rows] for held in self.values()])
+        return copied
 
     def integrate(self, keys: np.ndarray, shot: RgbdShot) -> None:
         """Update blocks with a shot; new ones begin empty."""

@@ -10,8 +10,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from eqa_nodes.core.errors import NoFloor
+from eqa_nodes.core.reconstruction.blocks import open3d
 from eqa_nodes.core.reconstruction.config import ClosingConfig
-from eqa_nodes.core.reconstruction.library import open3d
 from eqa_nodes.core.types.views import Mesh
 
 CELL_M = 0.05
@@ -169,7 +169,7 @@ class _Grid:
         corner_row = (rows[:, None] + np.array((0, 0, 1, 1))).ravel()
         corner_column = (columns[:, None] + np.array((0, 1, 1, 0))).ravel()
         xy = (np.stack([corner_column, corner_row], axis=1) + self._low) * CELL_M
-        height = ndimage.uniform_filter(z, 2, mode="nearest")[corner_row, corner_column]
+        height = ndimage.uniform_filter(np.pad(z, (0, 1), mode="edge"), 2, mode="nearest")[corner_row, corner_column]
         first = 4 * np.arange(len(rows))[:, None]
         triangles = np.concatenate([first + np.array(corners) for corners in ((0, 1, 2), (0, 2, 3))]).astype(np.int32)
         own = np.repeat(vertex[rows, columns], 4)

@@ -20,11 +20,8 @@ class ReconstructionConfig:
     range_m: Positive = setting(4.0, "Maximum depth along the optical axis in metres at which a pixel is used.")
     min_views: Annotated[int, Range(1, 100)] = constant(2, "Minimum number of frames that must have seen a surface.")
     max_blocks: Annotated[int, Range(1, 4_000_000)] = constant(150_000,
-        "Maximum number of blocks of 8 x 8 x 8 voxels in memory; those that were not seen for longest are on disk. "
-        "Each needs 10 kB; room is made in steps that double it, so that for a moment three times as much may be "
-        "allocated.")
-    spill_folder: str = constant("",
-        'Folder of the temporary file of blocks that memory has no room for; "" uses the system\'s.')
+        "Maximum number of blocks of 8 x 8 x 8 voxels; a frame that needs more is refused. Each needs 10 kB; room is "
+        "made in steps that double it, so that for a moment three times as much may be allocated.")
     max_weight: Annotated[int, Range(1, 10_000)] = constant(20,
         "Frames after which older ones count less. What was taken away disappears after at most about as many frames "
         "that see through it.")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.reconstruction.library import open3d
+from eqa_nodes.core.reconstruction.blocks import open3d
 from eqa_nodes.core.types.views import Mesh
 
 _MARGIN = 1.03  # factor by which a cell is larger than the estimate

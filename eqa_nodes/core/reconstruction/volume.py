@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.reconstruction.blocks import BLOCK, LARGEST, around, keys_of, spread
+from eqa_nodes.core.errors import BadFrame, MapFull
+from eqa_nodes.core.reconstruction.blocks import BLOCK, BLOCK_BYTES, FIELDS, LARGEST, Blocks, around, keys_of, spread
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
-from eqa_nodes.core.reconstruction.store import BlockStore, ChangedBlocks, joined, own_cloud, own_mesh
+from eqa_nodes.core.reconstruction.live_points import ChangedBlocks
 from eqa_nodes.core.types.views import Cloud, Frame, Intrinsics, Mesh, check_frame, clean_depth
 
 _HALF = 1 << 15  # cells on each side of the map's origin along an axis: 655 m for cells of 2 cm
 _PENDING = 2_000_000  # minimum number of pairs before a merge, whose cost grows with all stored ones
 _REACH_CELLS = 1.8  # maximum distance of a vertex from the centre of the cell that labels it, in cells
-_AT_ONCE = 40_000  # maximum number of blocks extracted together, which doubles their memory
+_FIRST_BLOCKS = 10_000  # initial capacity, which is doubled when it is used up
 
 
 class LabelVotes:
@@ -92,73 +92,67 @@ def _counted(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarr
 class Reconstruction:
     """The surfaces seen in frames, in the map frame.
 
-    Memory grows with them, up to max_blocks blocks; the least recently seen ones are moved to disk.
+    Memory grows with them, up to max_blocks blocks; then frames that show more are refused.
     """
 
     def __init__(self, config: ReconstructionConfig = ReconstructionConfig()) -> None:
         """Raises MissingExtra without Open3D, ConfigError if the system lacks a library that it needs."""
         self.config, self.frames = config, 0
-        self._store = BlockStore(config)
+        self._blocks = Blocks(config.voxel_m, min(_FIRST_BLOCKS, config.max_blocks))
         self._votes = LabelVotes(config.voxel_m)
         self._changed: list[np.ndarray] = []  # keys of blocks changed since the last call of `changed`
 
     @property
     def blocks(self) -> int:
         """Number of blocks in memory, each of BLOCK_BYTES."""
-        return len(self._store.memory)
-
-    @property
-    def spilled(self) -> int:
-        """Number of blocks on disk, each of BLOCK_BYTES."""
-        return len(self._store.disk)
+        return len(self._blocks)
 
     def add(self, frame: Frame) -> None:
         """Add the surfaces in a frame, and fade those that it sees through; no surface changes if it raises.
 
-        Raises BadFrame for an unusable frame, MapFull if it alone shows more blocks than memory may hold, StorageError
-        if blocks must be moved to disk and the disk is full.
+        Raises BadFrame for an unusable frame, MapFull if its surfaces need more blocks than memory may hold.
         """
         depth_m, map_from_camera = _checked(frame, self.config)
-        memory = self._store.memory
-        shot = memory.shot(depth_m, frame.rgb * np.float32(1 / 255), _matrix(frame.intrinsics),
-                           np.linalg.inv(map_from_camera), self.config.range_m,
-                           self.config.truncation_m / self.config.voxel_m)
-        free = self._store.known(seen_through(depth_m, frame.intrinsics, map_from_camera, self.config))
-        keys = np.union1d(memory.near(shot), free)
-        self._store.bring(keys)
-        memory.integrate(keys, shot)
-        memory.limit_weights(keys, self.config.max_weight)
+        shot = self._blocks.shot(depth_m, frame.rgb * np.float32(1 / 255), _matrix(frame.intrinsics),
+                                 np.linalg.inv(map_from_camera), self.config.range_m,
+                                 self.config.truncation_m / self.config.voxel_m)
+        free = self._known(seen_through(depth_m, frame.intrinsics, map_from_camera, self.config))
+        keys = np.union1d(self._blocks.near(shot), free)
+        self._make(keys[~self._blocks.holds(keys)])
+        self._blocks.integrate(keys, shot)
+        self._blocks.limit_weights(keys, self.config.max_weight)
         self._votes.add(frame, depth_m)
         self._changed.append(keys)
         self.frames += 1
 
     def mesh(self) -> Mesh:
         """Return the surfaces; arrays without rows if there are none."""
-        if self._at_once:
-            mesh = self._store.memory.mesh(self._weight)
-        else:
-            mesh = joined([own_mesh(part, own, self._weight) for own, part in self._store.tiles()])
+        mesh = self._blocks.mesh(self._weight)
         return mesh._replace(labels=self._votes.of(mesh.vertices)) if len(mesh.vertices) else mesh
 
     def cloud(self) -> Cloud:
         """Return points on the surfaces, about one per voxel edge that they cross."""
-        if self._at_once:
-            return self._store.memory.cloud(self._weight)
-        clouds = [own_cloud(part, own, self._weight)[0] for own, part in self._store.tiles()]
-        return Cloud(np.concatenate([cloud.points for cloud in clouds]),
-                     np.concatenate([cloud.colours for cloud in clouds]))
+        return self._blocks.cloud(self._weight)
 
     def changed(self) -> ChangedBlocks:
         """Return a copy of the changes since the last call, for `LivePoints`; frames may be added in the meantime."""
         touched = np.unique(np.concatenate(self._changed)) if self._changed else np.empty(0, np.int64)
-        owners = self._store.known(spread(touched, -1))  # a point on an edge into a block belongs to the one before it
-        part = self._store.part(self._store.known(around(owners)))
+        owners = self._known(spread(touched, -1))  # a point on an edge into a block belongs to the one before it
+        part = self._blocks.copy(self._known(around(owners)))
         self._changed = []
         return ChangedBlocks(owners, part, self._weight)
 
-    @property
-    def _at_once(self) -> bool:
-        return not self.spilled and self.blocks <= _AT_ONCE
+    def _known(self, keys: np.ndarray) -> np.ndarray:
+        return keys[self._blocks.holds(keys)]
+
+    def _make(self, keys: np.ndarray) -> None:
+        """Add new, empty blocks. Raises MapFull."""
+        limit = self.config.max_blocks
+        if self.blocks + len(keys) > limit:
+            raise MapFull(f"the surfaces need more blocks than memory may hold, max_blocks = {limit} "
+                          f"({limit * BLOCK_BYTES / 1e6:.0f} MB): raise max_blocks, or take larger voxels")
+        if len(keys):
+            self._blocks.put(keys, [0.0] * len(FIELDS))
 
     @property
     def _weight(self) -> float:

@@ -43,7 +43,7 @@ def tour(open3d: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model(tour: Path) -> Path:
     path = tour.with_name("flat.glb")
-    assert main(["scan", str(tour), "--out", str(path)]) == 0
+    assert main(["scan", str(tour), "--out", str(path), "--voxel", "0.04"]) == 0
     return path
 
 
@@ -83,7 +83,7 @@ def test_a_robot_drives_in_the_file(tour: Path, model: Path) -> None:
 
 def test_ply_is_in_the_axes_of_the_map_and_glb_has_y_up(tour: Path, model: Path) -> None:
     points = model.with_suffix(".ply")
-    assert main(["scan", str(tour), "--out", str(points)]) == 0
+    assert main(["scan", str(tour), "--out", str(points), "--voxel", "0.04"]) == 0
     ply, glb = trimesh.load(points, force="mesh"), trimesh.load(model, force="mesh")
     x, y, z = ply.vertices.T
     assert abs(z.min()) < 0.1 and 2.0 < z.max() < 3.5
@@ -93,12 +93,12 @@ def test_ply_is_in_the_axes_of_the_map_and_glb_has_y_up(tour: Path, model: Path)
 
 
 def test_the_summary_says_what_was_used(tour: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["scan", str(tour), "--out", str(tmp_path / "a.glb"), "--max-blocks", "600", "--spill", str(tmp_path),
-                 "--voxel", "0.04"]) == 0
+    assert main(["scan", str(tour), "--out", str(tmp_path / "a.glb"), "--max-blocks", "600", "--voxel", "0.04"]) == 0
     said = capsys.readouterr().out
     count = len(list(tour.glob("*-rgb.png")))
     used = int(said.partition(" frames used")[0].rpartition(" ")[2])
-    assert f"{used} frames used, {count - used} not;" in said and "MB on disk" in said
+    assert f"{used} frames used, {count - used} not;" in said and "MB of voxels" in said
+    assert f"not used: {count - used} x the surfaces need more blocks" in said
 
 
 @pytest.mark.parametrize(("episode", "why"), [

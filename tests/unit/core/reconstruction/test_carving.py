@@ -77,7 +77,6 @@ def test_weights_are_bounded_and_must_let_a_surface_through() -> None:
     reconstruction = Reconstruction(ReconstructionConfig(max_weight=3))
     for _ in range(6):
         reconstruction.add(view(False))
-    memory = reconstruction._store.memory
-    assert memory.take(memory.keys())[1].max() == 3.0
+    assert reconstruction._blocks.values()[1].max() == 3.0
     with pytest.raises(ConfigError, match="max_weight is 1, less than min_views"):
         ReconstructionConfig(max_weight=1)

@@ -65,6 +65,11 @@ def test_what_is_wider_than_the_limits_stays_open_and_the_path_of_the_base_is_cl
     assert covers(patch, 2.0, 2.0) and covers(patch, 2.0, 2.2) and not covers(patch, 2.0, 3.0)
 
 
+def test_floor_at_the_border_of_the_surface_is_as_high_as_its_surroundings() -> None:
+    patch = patch_of(sheet(z=0.1, size=1.0), np.array([[1.6, 0.5, 0.0]]))  # the base left the surface behind
+    assert covers(patch, 1.65, 0.5) and np.allclose(patch.vertices[:, 2], 0.1, atol=1e-6)
+
+
 def test_an_enclosed_area_is_closed_up_to_the_limit() -> None:
     enclosed = sheet((1.5, 1.5, 2.4, 2.4))
     assert covers(patch_of(enclosed), 1.95, 1.95)

@@ -31,7 +31,7 @@ def open3d() -> Any:
 @pytest.fixture(scope="module")
 def house(open3d: Any) -> Reconstruction:
     pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
-    built = Reconstruction()
+    built = Reconstruction(ReconstructionConfig(voxel_m=0.04, truncation_m=0.16))
     for frame in frames_of(HOUSE):
         built.add(frame)
     return built
@@ -59,7 +59,7 @@ def plane(depth_m: float = 1.51, tilt: float = 0.0) -> Frame:
 def test_surfaces_lie_where_those_of_the_house_do(kind: str, house: Reconstruction, open3d: Any) -> None:
     points = house.mesh().vertices if kind == "mesh" else house.cloud().points
     error_m = distances_m(open3d, points)
-    assert len(points) > 50_000
+    assert len(points) > 12_000
     assert np.median(error_m) <= 0.01 and np.percentile(error_m, 95) <= 0.04
 
 
@@ -122,12 +122,12 @@ def test_a_bad_frame_is_refused_by_name_and_changes_nothing(change: dict[str, An
     assert np.array_equal(np.unique(before.vertices, axis=0), np.unique(after.vertices, axis=0))
 
 
-def test_one_frame_that_needs_more_blocks_than_memory_may_hold_is_refused(open3d: Any) -> None:
+def test_a_frame_that_needs_more_blocks_than_memory_may_hold_is_refused(open3d: Any) -> None:
     built = Reconstruction(ONE_VIEW)
     built.add(plane())
     small = Reconstruction(replace(ONE_VIEW, max_blocks=built.blocks))
     small.add(plane())
-    with pytest.raises(MapFull, match=rf"one frame shows more blocks .*max_blocks = {built.blocks} .*raise max_blocks"):
+    with pytest.raises(MapFull, match=rf"need more blocks .*max_blocks = {built.blocks} .*raise max_blocks"):
         small.add(plane(3.0))
     small.add(plane())
     assert small.blocks == built.blocks and small.frames == 2
