@@ -20,7 +20,7 @@ from sim_bridge.house.world import label_of, seed_of, with_text, world_of
 
 SEED = 1459
 # Of the houses 0, 7 and SEED, computed before there was text.
-DIGESTS = ["ff89f535baa4e095", "c5a45f3f929362df", "7d7fe72cf744baee"]
+DIGESTS = ["f71075ea347ff9c9", "51e1e350cc4edb71", "e064b9416aebc1e4"]
 
 
 def digest(house: House) -> str:
@@ -31,8 +31,8 @@ def digest(house: House) -> str:
 
 
 def _rounded(value: object) -> object:
-    if isinstance(value, float):
-        return round(value, 4) + 0.0
+    if isinstance(value, int | float):
+        return round(float(value), 4) + 0.0
     return [_rounded(part) for part in value] if isinstance(value, list | tuple) else value
 
 
