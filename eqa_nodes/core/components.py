@@ -19,7 +19,7 @@ from eqa_nodes.core.traits import (
 )
 
 POLICIES = Registry("policy", "eqa_nodes.policies", {
-    "random": "eqa_nodes.core.policies.random_policy:RandomPolicy",
+    "random": "eqa_nodes.core.policies.frontier_policy:RandomPolicy",
     "frontier": "eqa_nodes.core.policies.frontier_policy:FrontierPolicy",
     "snapshot": "eqa_nodes.core.policies.snapshot_policy:SnapshotPolicy",
     "topo": "eqa_nodes.core.policies.topo_policy:TopoPolicy",

@@ -14,13 +14,15 @@ from eqa_nodes.core.policies.steering import (
     GoalList,
     ReachableArea,
     ReachablePose,
+    ScoredPlace,
+    decision_for,
+    lower_score,
     reachable_frontiers,
-    same,
 )
 from eqa_nodes.core.ranges import Positive
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
-from eqa_nodes.core.types.floor import Candidate, Decision
+from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.core.types.robot import RobotModel
@@ -57,16 +59,15 @@ class WallFollower(AnswersAtOnce):
         """Return the next leg, or no goal when no frontier can be reached."""
         reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         self._targets.review(situation.pose)
-        places = [place for _, place in reachable_frontiers(reach, situation.frontiers, self._targets)]
-        if not places:
+        options = [ScoredPlace(place, self._turn(situation.pose, place), "frontier", "a frontier")
+                   for _, place in reachable_frontiers(reach, situation.frontiers, self._targets)]
+        if not options:
             self._targets.drop()
             return Decision(None, "no frontier is left that can be reached")
-        current = self._targets.current
-        kept = next((place for place in places if current is not None and same(place.pose, current)), None)
-        chosen = kept or max(places, key=lambda place: self._turn(situation.pose, place))
-        candidates = tuple(Candidate(p.pose.x, p.pose.y, self._turn(situation.pose, p), "frontier") for p in places)
-        reason = f"keeps the wall on the {self._config.side}, {chosen.distance_m:.1f} m to go"
-        return Decision(self._targets.aim(chosen, reach, self._config.leg_m), reason, candidates)
+        chosen = self._targets.kept(options) or max(options, key=lambda option: option.score)
+        goal = self._targets.aim(chosen.place, reach, self._config.leg_m)
+        reason = f"keeps the wall on the {self._config.side}, {chosen.place.distance_m:.1f} m to go"
+        return decision_for(goal, reason, chosen, options, lower_score)
 
     def _turn(self, pose: Pose2, place: ReachablePose) -> float:
         """Return how far to the chosen side a place lies, 0..1."""

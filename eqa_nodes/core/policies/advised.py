@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.driving.planning import SNAP_M, centre_of
-from eqa_nodes.core.policies.steering import ReachableArea, ReachablePose
+from eqa_nodes.core.policies.steering import ReachableArea, ReachablePose, ScoredPlace
 from eqa_nodes.core.types.floor import Option
 from eqa_nodes.core.types.geometry import Pose2
 
@@ -21,18 +20,7 @@ _FARTHEST_M = 30.0
 _LEAST = 0.4  # minimum share of the way to a place a model points at that must be reachable
 
 
-class ScoredOption(NamedTuple):
-    """A place where a policy could send the robot, and its expected value."""
-
-    place: ReachablePose
-    value: float  # chance to see what answers the question, 0..1
-    kind: str  # frontier | look | floor
-    what: str
-    score: float
-    unseen: float = 1.0  # share of the floor in sight of it that is still unseen, 0..1
-
-
-def advised_value(own: ScoredOption, weight: float) -> float:
+def advised_value(own: ScoredPlace, weight: float) -> float:
     """Return the value of an option by the model's weight w: w (u + w (1 - u)), u: unseen share.
 
     The higher the weight, the less the unseen floor counts, so a confident model may choose a room that the map knows
@@ -41,9 +29,9 @@ def advised_value(own: ScoredOption, weight: float) -> float:
     return weight * (own.unseen + weight * (1.0 - own.unseen)) or _UNNAMED * own.value
 
 
-def apart(listed: Sequence[tuple[Option, ScoredOption]]) -> list[tuple[Option, ScoredOption]]:
+def apart(listed: Sequence[tuple[Option, ScoredPlace]]) -> list[tuple[Option, ScoredPlace]]:
     """Return the options except those beside a better one of the same kind, such as two gaps of one doorway."""
-    kept: list[tuple[Option, ScoredOption]] = []
+    kept: list[tuple[Option, ScoredPlace]] = []
     for option, own in listed:
         if all(own.kind != other.kind or math.dist((option.x, option.y), (kin.x, kin.y)) >= _BESIDE_M
                for kin, other in kept):
@@ -51,14 +39,14 @@ def apart(listed: Sequence[tuple[Option, ScoredOption]]) -> list[tuple[Option, S
     return kept
 
 
-def spread(listed: Sequence[tuple[Option, ScoredOption]], most: int) -> list[tuple[Option, ScoredOption]]:
+def spread(listed: Sequence[tuple[Option, ScoredPlace]], most: int) -> list[tuple[Option, ScoredPlace]]:
     """Return at most `most` of the options (best first): the best of each region, then the others, best first.
 
     A region is everything within _REGION_M of a better option. Otherwise a long list would hold only near options, and
     a model could not name a room that the robot passed before.
     """
-    firsts: list[tuple[Option, ScoredOption]] = []
-    rest: list[tuple[Option, ScoredOption]] = []
+    firsts: list[tuple[Option, ScoredPlace]] = []
+    rest: list[tuple[Option, ScoredPlace]] = []
     for option, own in listed:
         near = any(math.dist((option.x, option.y), (kin.x, kin.y)) < _REGION_M for kin, _ in firsts)
         (rest if near else firsts).append((option, own))

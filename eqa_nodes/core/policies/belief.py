@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.policies.sight import clear_lines
+from eqa_nodes.core.policies.steering import clear_lines
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import RankedRegion, ViewAssessment
 

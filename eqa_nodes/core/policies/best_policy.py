@@ -9,21 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.policies.advised import ScoredOption, advised_value, apart, pointed_at, spread, unvisited_floor
+from eqa_nodes.core.policies.advised import advised_value, apart, pointed_at, spread, unvisited_floor
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.frontier_policy import none_left
-from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, unexplored_area, viewpoint
 from eqa_nodes.core.policies.steering import (
     GoalList,
     ReachableArea,
     ReachablePose,
-    WeighedPlace,
-    candidates_of,
+    ScoredPlace,
+    clear_lines,
+    decision_for,
+    facing,
+    in_front_of,
     less_worth,
-    ranked,
     reachable_frontiers,
-    same,
-    with_runner_up,
+    unexplored_area,
+    viewpoint,
 )
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share
 from eqa_nodes.core.settings import setting
@@ -120,7 +121,7 @@ class BestPolicy:
         self._confirmed: list[Pose2] = []
         self._visited: list[tuple[float, float]] = []
         self._turned: list[Pose2] = []
-        self._listed: list[tuple[Option, ScoredOption]] = []
+        self._listed: list[tuple[Option, ScoredPlace]] = []
 
     def options(self, situation: Situation) -> list[Option]:
         """Return where the robot could go, highest value first; an empty list if the robot is off the map.
@@ -163,17 +164,14 @@ class BestPolicy:
             self._targets.drop()
             return Decision(None, none_left(situation.frontiers), marks=marks)
         best = max(options, key=lambda o: o.score)
-        kept = self._kept(options)
+        kept = self._targets.kept(options)
         chosen = kept if kept and best.score < self._c.switch * kept.score else best
-        rivals = [WeighedPlace(o.what, o.place.pose, o.place.distance_m, o.score, o.kind, o.value) for o in options]
-        order = ranked(rivals[options.index(chosen)], rivals)
-        candidates = candidates_of(order)
         if chosen.kind == LOOK_ROUND:
             self._targets.drop()
             self._turned.append(situation.pose)
             reason = f"looks round: {100 * chosen.value:.0f} % to see the answer, best of {len(options)}"
-            return Decision(situation.pose, with_runner_up(reason, order, less_worth), candidates, marks=marks,
-                            look_around=True)
+            decision = decision_for(situation.pose, reason, chosen, options, less_worth, chances=True)
+            return decision._replace(marks=marks, look_around=True)
         goal = self._targets.aim(chosen.place, reach, self._c.advised_leg_m if advised else self._c.leg_m)
         verb = "keeps going to" if chosen is kept else "goes to"
         reason = (f"{ended}{verb} {chosen.what}: {100 * chosen.value:.0f} % to see the answer, "
@@ -181,7 +179,8 @@ class BestPolicy:
         look = advised and chosen.value >= _PROMISING and self._unseen_round(goal, self._c.round_m, situation.grid)
         if look:
             self._turned.append(goal)
-        return Decision(goal, with_runner_up(reason, order, less_worth), candidates, marks=marks, look_around=look)
+        decision = decision_for(goal, reason, chosen, options, less_worth, chances=True)
+        return decision._replace(marks=marks, look_around=look)
 
     def confirm(self, situation: Situation) -> Decision:
         """Return a viewpoint nearby with the object in full view, or no goal if there is no need or no suitable one."""
@@ -221,11 +220,7 @@ class BestPolicy:
         hidden = not clear_lines(situation.grid, pose[:2], np.array([front]))[0]
         return "something stands in between" if hidden else ""
 
-    def _kept(self, options: Sequence[ScoredOption]) -> ScoredOption | None:
-        current = self._targets.current
-        return next((o for o in options if current and same(o.place.pose, current)), None)
-
-    def _advised(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
+    def _advised(self, situation: Situation, reach: ReachableArea) -> list[ScoredPlace]:
         """Return the options weighed by the model, with values from its weights.
 
         The room that the model expects somewhere is not stored: if it were shown to the model again, a wrong guess
@@ -242,26 +237,26 @@ class BestPolicy:
                     what=f"where the model expects the {room}" if expects else own.what))
         return [o for o in options if o.score > 0]
 
-    def _pointed(self, reach: ReachableArea, option: Option) -> ScoredOption | None:
+    def _pointed(self, reach: ReachableArea, option: Option) -> ScoredPlace | None:
         """Return a place that the model points at, None if it is unreachable or was visited."""
         place = pointed_at(reach, option) if option.kind == POINTED else None
         if place is None or not self._targets.open(place.pose):
             return None
-        return ScoredOption(place, 0.0, POINTED, POINTED, 0.0)
+        return ScoredPlace(place, 0.0, POINTED, POINTED)
 
     def _unseen_round(self, pose: Pose2, within_m: float, grid: GridMap) -> bool:
         """Return whether the robot has not looked round within this distance and line of sight; False for 0 m."""
         near = np.array([other[:2] for other in self._turned if pose.distance(other) < within_m]).reshape(-1, 2)
         return within_m > 0 and not clear_lines(grid, pose[:2], near).any()
 
-    def _look_round(self, pose: Pose2, grid: GridMap) -> list[tuple[Option, ScoredOption]]:
+    def _look_round(self, pose: Pose2, grid: GridMap) -> list[tuple[Option, ScoredPlace]]:
         """Return a look round as an option, or none if the robot has already turned here."""
         if not self._unseen_round(pose, self._c.seen_m, grid):
             return []
-        own = ScoredOption(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND, 0.0)
+        own = ScoredPlace(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND)
         return [(Option(*pose, LOOK_ROUND, 0.0), own)]
 
-    def _as_option(self, situation: Situation, own: ScoredOption, frontier: Frontier | None = None) -> Option:
+    def _as_option(self, situation: Situation, own: ScoredPlace, frontier: Frontier | None = None) -> Option:
         """Return an option as shown to a model, with the room that views recognised there."""
         x, y, yaw = own.place.pose
         kind = own.what if own.kind == "look" else own.kind
@@ -272,26 +267,26 @@ class BestPolicy:
         room = max(sorted(votes), key=lambda name: votes[name]) if votes else ""
         return Option(x, y, yaw, kind, own.place.distance_m, room, own.value)
 
-    def _floor_option(self, situation: Situation, place: ReachablePose) -> ScoredOption:
+    def _floor_option(self, situation: Situation, place: ReachablePose) -> ScoredPlace:
         score = self._score(situation.pose, place, _FLOOR_VALUE)
-        return ScoredOption(place, _FLOOR_VALUE, "floor", "floor that it has only seen", score)
+        return ScoredPlace(place, score, "floor", "floor that it has only seen", _FLOOR_VALUE)
 
-    def _frontier_options(self, situation: Situation, reach: ReachableArea) -> list[tuple[Frontier, ScoredOption]]:
+    def _frontier_options(self, situation: Situation, reach: ReachableArea) -> list[tuple[Frontier, ScoredPlace]]:
         found = reachable_frontiers(reach, situation.frontiers, self._targets)
         return [(f, self._frontier(situation, f, place)) for f, place in found]
 
-    def _options(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
+    def _options(self, situation: Situation, reach: ReachableArea) -> list[ScoredPlace]:
         options = [option for _, option in self._frontier_options(situation, reach)]
         if self._c.looks:
             options += self._looks(situation, reach)
         return [o for o in options if o.score > 0]
 
-    def _frontier(self, situation: Situation, frontier: Frontier, place: ReachablePose) -> ScoredOption:
+    def _frontier(self, situation: Situation, frontier: Frontier, place: ReachablePose) -> ScoredPlace:
         chance, what = self._chance(situation, frontier)
         area = unexplored_area(situation.grid, frontier, self._c.fan_m)
         unseen = 1.0 - math.exp(-area / self._c.area_m2)
         value = chance * unseen
-        return ScoredOption(place, value, "frontier", what, self._score(situation.pose, place, value), unseen)
+        return ScoredPlace(place, self._score(situation.pose, place, value), "frontier", what, value, unseen)
 
     def _score(self, pose: Pose2, place: ReachablePose, value: float, fixed_m: float = 0.0) -> float:
         heading = math.atan2(place.pose.y - pose.y, place.pose.x - pose.x)
@@ -325,7 +320,7 @@ class BestPolicy:
         missing = sum(r.weight for r in regions if not any(rank_of(n, [r]) for n in names)) / total
         return self._c.unknown * (missing + self._c.again * (1.0 - missing))
 
-    def _looks(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
+    def _looks(self, situation: Situation, reach: ReachableArea) -> list[ScoredPlace]:
         """Return promising places in views that no view has shown from near."""
         options = []
         stood = np.array([a.pose[:2] for a in situation.assessments]).reshape(-1, 2)
@@ -338,11 +333,11 @@ class BestPolicy:
                 spot = reach.place(place.x, place.y, yaw)
                 if spot is not None and self._targets.open(spot.pose):
                     what = f"a promising spot{' in the ' + place.label if place.label else ''}"
-                    options.append(ScoredOption(spot, value, "look", what, self._score(situation.pose, spot, value)))
+                    options.append(ScoredPlace(spot, self._score(situation.pose, spot, value), "look", what, value))
         options += self._thin(situation, reach)
         return sorted(options, key=lambda o: -o.score)[:self._c.count]
 
-    def _thin(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
+    def _thin(self, situation: Situation, reach: ReachableArea) -> list[ScoredPlace]:
         """Return viewpoints of objects that were seen, but not well enough."""
         options = []
         thin = [a for a in situation.assessments if a.target is not None and a.relevance >= 0.3]
@@ -357,8 +352,7 @@ class BestPolicy:
                 value = self._c.thin * a.relevance
                 named = self._visited and a.note  # named by a model that is shown the options
                 what = f"{CLOSER} {a.note}" if named else "see more clearly what it saw from afar"
-                options.append(ScoredOption(spot, value, "look", what,
-                                       self._score(situation.pose, spot, value)))
+                options.append(ScoredPlace(spot, self._score(situation.pose, spot, value), "look", what, value))
         return options
 
     def _marks(self, regions: Sequence[RankedRegion]) -> tuple[Candidate, ...]:

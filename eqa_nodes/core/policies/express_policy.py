@@ -14,7 +14,7 @@ import numpy as np
 from eqa_nodes.core.driving.planning import cell_at, centre_of
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ledger import limit_in_words
-from eqa_nodes.core.policies.frontier_policy import FrontierConfig, beside, frontier_weights
+from eqa_nodes.core.policies.frontier_policy import FrontierConfig, drawn, frontier_weights
 from eqa_nodes.core.policies.semantic_map import (
     SEEN_M,
     RegionMap,
@@ -26,7 +26,16 @@ from eqa_nodes.core.policies.semantic_map import (
     masked_values,
     representative,
 )
-from eqa_nodes.core.policies.steering import FAR_SNAP_M, ReachableArea, ReachablePose, on_rays, rays
+from eqa_nodes.core.policies.steering import (
+    FAR_SNAP_M,
+    ReachableArea,
+    ReachablePose,
+    ScoredPlace,
+    decision_for,
+    lost_draw,
+    rays,
+    values_in,
+)
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
@@ -190,21 +199,22 @@ class ExpressPolicy:
         kept = self._target
         place = None if kept is None else reach.place(kept.pose.x, kept.pose.y, kept.pose.yaw)
         options = [] if place is not None else self._weighed(reach, situation)
-        chosen = "keeps"
-        if place is None and options:
-            weights = np.array([weight for _, weight in options])
-            place, chosen = options[int(self._random.choice(len(options), p=weights / weights.sum()))][0], "drew"
+        chosen = drawn(options, self._random) if options else None
+        place = chosen.place if chosen is not None else place
         if place is None:
             yaw = float(self._random.uniform(-math.pi, math.pi))
             return Decision(reach.pose._replace(yaw=yaw), "no frontier can be got to: turns to a random direction")
         near = reach.pose.distance(place.pose) <= self._c.leg_m or place.distance_m <= self._c.leg_m
         self._target = None if near else place
         goal = place.pose if near else reach.leg(place, self._c.leg_m)
-        reason = f"{chosen} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), {place.distance_m:.1f} m away"
-        return Decision(goal, *beside(reason, options, place, chosen)) if options else Decision(goal, reason)
+        reason = (f"{'keeps' if chosen is None else 'drew'} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), "
+                  f"{place.distance_m:.1f} m away")
+        if chosen is None:
+            return Decision(goal, reason)
+        return decision_for(goal, reason, chosen, options, lost_draw(options, kept=False))
 
-    def _weighed(self, reach: ReachableArea, situation: Situation) -> list[tuple[ReachablePose, float]]:
-        """Return a pose that looks at each reachable frontier, and its weight. EXPRESS-Bench eq. 7, 8."""
+    def _weighed(self, reach: ReachableArea, situation: Situation) -> list[ScoredPlace]:
+        """Return a pose that looks at each reachable frontier, with its weight. EXPRESS-Bench eq. 7, 8."""
         grid, pose = situation.grid, situation.pose
         found = [(f, place) for f in situation.frontiers if (place := self._before(reach, f)) is not None]
         frontiers = [f for f, _ in found]
@@ -215,13 +225,14 @@ class ExpressPolicy:
         ahead = [d < self._c.near_m and abs(wrap(f.heading - pose.yaw)) < _AHEAD
                  for f, d in zip(frontiers, off_m, strict=True)]
         weights = np.where(ahead, weights * _LOOKED_AT, weights) if frontiers else weights
-        return [(place, float(weight)) for (_, place), weight in zip(found, weights, strict=True)]
+        return [ScoredPlace(place, float(weight), "frontier", "a frontier")
+                for (_, place), weight in zip(found, weights, strict=True)]
 
     def _semantic(self, grid: GridMap, frontiers: Sequence[Frontier]) -> np.ndarray:
         """Return SV + SV_dir, (n,): the value at a frontier, and the mean of positive values on a ray beyond it."""
         values = self._map.on(grid)
         here = np.array([_value_at(values, grid, (f.x, f.y)) for f in frontiers])
-        beyond = on_rays(values, rays(grid, frontiers, self._c.value_ray_m), 0.0)
+        beyond = values_in(values, rays(grid, frontiers, self._c.value_ray_m), 0.0)
         total: np.ndarray = here + beyond.sum(axis=1) / np.maximum((beyond > 0).sum(axis=1), 1)
         return total
 
@@ -261,6 +272,4 @@ def highest(reach: ReachableArea, values: np.ndarray, blocked: np.ndarray) -> Re
     rows, columns = np.nonzero(valued >= best)
     i = int(reach.field[rows, columns].argmin())
     iy, ix = int(rows[i]), int(columns[i])
-    x, y = centre_of(reach.grid, iy, ix)
-    yaw = np.arctan2(y - reach.pose.y, x - reach.pose.x)
-    return ReachablePose(Pose2(x, y, float(yaw)), float(reach.field[iy, ix]))
+    return ReachablePose(Pose2(*centre_of(reach.grid, iy, ix), reach.pose.yaw), float(reach.field[iy, ix]))

@@ -1,35 +1,32 @@
-"""Frontier-based exploration (FBE in EXPRESS-Bench; explore-eqa and Fine-EQA with their semantic terms off)."""
+"""The baselines of every comparison: random and frontier-based exploration (RE and FBE in EXPRESS-Bench)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from eqa_nodes.core.driving.planning import centre_of, distance_field
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     GoalList,
     ReachableArea,
-    ReachablePose,
-    WeighedPlace,
-    candidates_of,
+    ScoredPlace,
+    decision_for,
     lost_draw,
-    on_rays,
-    ranked,
     rays,
     reachable_frontiers,
-    same,
-    with_runner_up,
+    values_in,
 )
-from eqa_nodes.core.ranges import Positive
+from eqa_nodes.core.ranges import NotNegative, Positive
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.core.types.robot import RobotModel
-
-KEPT = "keeping"
 
 
 def frontier_weights(grid: GridMap, frontiers: Sequence[Frontier], distances_m: Sequence[float],
@@ -38,9 +35,9 @@ def frontier_weights(grid: GridMap, frontiers: Sequence[Frontier], distances_m: 
     if not frontiers:
         return []
     occupied, far = grid.cells == 100, rays(grid, frontiers, s.unexplored_ray_m)
-    unexplored = on_rays(~grid.explored, far, 1) > 0
-    unexplored &= ~np.logical_or.accumulate(on_rays(occupied, far, 0) > 0, axis=1)
-    near = on_rays(occupied, rays(grid, frontiers, s.unoccupied_ray_m), 0) > 0
+    unexplored = values_in(~grid.explored, far, 1) > 0
+    unexplored &= ~np.logical_or.accumulate(values_in(occupied, far, 0) > 0, axis=1)
+    near = values_in(occupied, rays(grid, frontiers, s.unoccupied_ray_m), 0) > 0
     exponent = (unexplored.mean(axis=1) / s.unexplored + (~near).mean(axis=1) / s.unoccupied
                 - np.asarray(distances_m) / s.distance_m)
     weights: list[float] = np.exp(exponent).tolist()
@@ -93,30 +90,21 @@ class FrontierPolicy(AnswersAtOnce):
             self._targets.drop()
             return Decision(None, none_left(situation.frontiers))
         weights = frontier_weights(grid, [f for f, _ in found], [place.distance_m for _, place in found], self._scales)
-        options = [(place, weight) for (_, place), weight in zip(found, weights, strict=True)]
-        place, chosen = choose(options, self._targets, self._random)
+        options = [ScoredPlace(place, weight, "frontier", "a frontier")
+                   for (_, place), weight in zip(found, weights, strict=True)]
+        kept = self._targets.kept(options)
+        chosen = kept or drawn(options, self._random)
+        place = chosen.place
         goal = self._targets.aim(place, reach, self._scales.leg_m)
-        reason = (f"{ended}{chosen} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), "
+        reason = (f"{ended}{'keeping' if kept else 'chose'} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), "
                   f"{place.distance_m:.1f} m away, out of {len(options)}")
-        return Decision(goal, *beside(reason, options, place, chosen))
+        return decision_for(goal, reason, chosen, options, lost_draw(options, kept is not None))
 
 
-def choose(options: Sequence[tuple[ReachablePose, float]], targets: GoalList,
-           random: np.random.Generator) -> tuple[ReachablePose, str]:
-    """Return the target, and "keeping" if it is still one of the options, else "chose" for one drawn by weight."""
-    kept = targets.current and next((place for place, _ in options if same(place.pose, targets.current)), None)
-    if kept:
-        return kept, KEPT
-    shares = np.array([weight for _, weight in options])
-    return options[int(random.choice(len(options), p=shares / shares.sum()))][0], "chose"
-
-
-def beside(reason: str, options: Sequence[tuple[ReachablePose, float]], place: ReachablePose,
-           chosen: str) -> tuple[str, tuple[Candidate, ...]]:
-    """Return the reason with its runner-up, and the candidates; place, chosen: results of `choose`."""
-    rivals = [WeighedPlace("a frontier", p.pose, p.distance_m, weight, "frontier") for p, weight in options]
-    order = ranked(next(r for r, (p, _) in zip(rivals, options, strict=True) if p is place), rivals)
-    return with_runner_up(reason, order, lost_draw(order, chosen == KEPT)), candidates_of(order)
+def drawn(options: Sequence[ScoredPlace], random: np.random.Generator) -> ScoredPlace:
+    """Return an option that is drawn with a probability proportional to its score."""
+    shares = np.array([option.score for option in options])
+    return options[int(random.choice(len(options), p=shares / shares.sum()))]
 
 
 def none_left(frontiers: Sequence[Frontier]) -> str:
@@ -126,3 +114,41 @@ def none_left(frontiers: Sequence[Frontier]) -> str:
     others = "the only one cannot be reached, or was" if len(frontiers) == 1 else \
         f"the {len(frontiers)} on the map cannot be reached, or were"
     return f"no frontier is left to look at: {others} looked at already"
+
+
+@dataclass(frozen=True)
+class RandomConfig:
+    """Settings of the random policy."""
+
+    nearest_m: NotNegative = setting(1.0, "Minimum path length in metres to a randomly drawn goal.")
+
+
+class RandomPolicy(AnswersAtOnce):
+    """Draws a reachable free cell with uniform probability, and a heading.
+
+    Cells are at least `nearest_m` metres of path away, because each drive costs path length; exploration never ends.
+    """
+
+    traits = PolicyTraits(config=RandomConfig, calls=12.5, steps=287)
+
+    def __init__(self, config: RandomConfig | None = None, robot: RobotModel = RobotModel()) -> None:
+        self._radius_m, self._nearest_m = robot.radius_m, (config or RandomConfig()).nearest_m
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Reset for a new question."""
+        self._random = np.random.default_rng(seed)
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return a random goal, or none if the robot cannot drive anywhere."""
+        pose, grid = situation.pose, situation.grid
+        field = distance_field(grid, pose, self._radius_m)
+        reachable = np.isfinite(field) & (grid.cells == 0)
+        cells = np.argwhere(reachable & (field >= self._nearest_m))
+        if len(cells) == 0:
+            return Decision(None, f"nothing farther than {self._nearest_m:g} m can be reached")
+        iy, ix = (int(i) for i in cells[self._random.integers(len(cells))])
+        place = centre_of(grid, iy, ix)
+        yaw = float(self._random.uniform(-math.pi, math.pi))
+        reason = f"random place {field[iy, ix]:.1f} m away, one of {len(cells)} reachable cells"
+        return Decision(Pose2(*place, yaw), reason, (Candidate(*place, 1.0 / len(cells), "random"),))

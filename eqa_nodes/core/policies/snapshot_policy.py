@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.policies.frontier_policy import none_left
-from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     GoalList,
     ReachableArea,
-    ReachablePose,
-    WeighedPlace,
-    candidates_of,
+    ScoredPlace,
+    all_facing,
+    clear_lines,
+    decision_for,
     lower_score,
-    ranked,
     reachable_frontiers,
-    same,
-    with_runner_up,
+    viewpoint,
 )
 from eqa_nodes.core.ranges import Counted, NotNegative, Positive
 from eqa_nodes.core.settings import setting
@@ -32,13 +29,6 @@ from eqa_nodes.core.types.questions import Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 
 _HALF_VIEW = math.radians(45)
-
-
-class _Choice(NamedTuple):
-    place: ReachablePose
-    score: float
-    kind: str  # snapshot | frontier
-    what: str
 
 
 @dataclass(frozen=True)
@@ -88,16 +78,13 @@ class SnapshotPolicy(AnswersAtOnce):
         if not choices:
             self._targets.drop()
             return Decision(None, none_left(situation.frontiers))
-        current = self._targets.current
-        kept = next((c for c in choices if current and same(c.place.pose, current)), None)
+        kept = self._targets.kept(choices)
         best = max(choices, key=lambda c: (c.score, -c.place.distance_m))
         picked = kept if kept and kept.score >= best.score - self._c.margin else best
         goal = self._targets.aim(picked.place, reach, self._c.leg_m)
         reason = (f"{ended}picks {picked.what} ({picked.score:.2f}), {picked.place.distance_m:.1f} m away, "
                   f"out of {len(choices)} images")
-        rivals = [WeighedPlace(c.what, c.place.pose, c.place.distance_m, c.score, c.kind) for c in choices]
-        order = ranked(rivals[choices.index(picked)], rivals)
-        return Decision(goal, with_runner_up(reason, order, lower_score), candidates_of(order))
+        return decision_for(goal, reason, picked, choices, lower_score)
 
     def _keep(self, assessments: Sequence[ViewAssessment]) -> None:
         for view in assessments:
@@ -106,10 +93,10 @@ class SnapshotPolicy(AnswersAtOnce):
                 x, y, yaw = view.pose
                 self._views[math.floor(x), math.floor(y), round(yaw / _HALF_VIEW) % 8] = view
 
-    def _snapshots(self, reach: ReachableArea) -> list[_Choice]:
+    def _snapshots(self, reach: ReachableArea) -> list[ScoredPlace]:
         ranked = sorted((v for v in self._views.values() if v.target is not None and v.relevance > 0),
                         key=lambda v: (-v.enough, -v.relevance, v.keyframe_id))[:self._c.prefilter]
-        choices: list[_Choice] = []
+        choices: list[ScoredPlace] = []
         shown: list[tuple[float, float]] = []
         for view in ranked:
             assert view.target is not None
@@ -118,10 +105,10 @@ class SnapshotPolicy(AnswersAtOnce):
             shown.append(view.target)
             place = viewpoint(reach, view, self._c.near_m, self._c.together_m)
             if place is not None and self._targets.open(place.pose):
-                choices.append(_Choice(place, view.enough, "snapshot", "a snapshot of the thing asked about"))
+                choices.append(ScoredPlace(place, view.enough, "snapshot", "a snapshot of the thing asked about"))
         return choices
 
-    def _frontiers(self, situation: Situation, reach: ReachableArea) -> list[_Choice]:
+    def _frontiers(self, situation: Situation, reach: ReachableArea) -> list[ScoredPlace]:
         choices = []
         views = list(self._views.values())
         poses = np.array([v.pose for v in views]).reshape(-1, 3)
@@ -129,7 +116,7 @@ class SnapshotPolicy(AnswersAtOnce):
             view = self._view_of(situation, frontier, views, poses)
             score = self._c.unseen if view is None else _promise(view, frontier)
             where = f"the view towards the {view.region}" if view and view.region else "the view of a frontier"
-            choices.append(_Choice(place, score, "frontier", where))
+            choices.append(ScoredPlace(place, score, "frontier", where))
         return choices
 
     def _view_of(self, situation: Situation, frontier: Frontier, views: Sequence[ViewAssessment],

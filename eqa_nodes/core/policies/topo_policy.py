@@ -10,19 +10,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.policies.sight import all_facing
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     GoalList,
     ReachableArea,
     ReachablePose,
-    WeighedPlace,
-    candidates_of,
+    ScoredPlace,
+    all_facing,
+    decision_for,
     lower_score,
-    ranked,
     reachable_frontiers,
     same,
-    with_runner_up,
 )
 from eqa_nodes.core.ranges import Positive, Share
 from eqa_nodes.core.settings import setting
@@ -144,26 +142,21 @@ class TopoPolicy(AnswersAtOnce):
         self._visit(situation)
         ended = self._targets.review(situation.pose)
         views = _Views.of(self._nodes)
-        nodes = [(p, self._scorer.score(self._features(situation, p, views)))
-                 for p in self._unvisited(situation, reach)]
-        candidates = tuple(Candidate(p.pose.x, p.pose.y, score, "unvisited") for p, score in nodes)
+        nodes = [ScoredPlace(place, self._scorer.score(self._features(situation, place, views)), "unvisited", "a node")
+                 for place in self._unvisited(situation, reach)]
         marks = tuple(Candidate(n.x, n.y, 1.0, "visited") for n in self._nodes)
-        current = self._targets.current
-        kept = next(((p, s) for p, s in nodes if current and same(p.pose, current)), None)
-        place, score = kept or max(nodes, key=lambda n: n[1], default=(None, -math.inf))
-        keyframes = keyframes_for(situation.assessments, self._c.beta)
-        if place is None or score <= self._c.stop:
+        kept = self._targets.kept(nodes)
+        chosen = kept or max(nodes, key=lambda node: node.score, default=None)
+        keyframes = f"{len(keyframes_for(situation.assessments, self._c.beta))} keyframes bear on the question"
+        if chosen is None or chosen.score <= self._c.stop:
             self._targets.drop()
-            why = "no unvisited node is left" if place is None else f"stopping beats all {len(nodes)} nodes"
-            reason = f"{ended}{why}; {len(keyframes)} keyframes bear on the question"
-            return Decision(None, reason, candidates, marks=marks)
-        goal = self._targets.aim(place, reach, self._c.leg_m)
-        verb = "keeps going to" if kept else "chose"
-        reason = (f"{ended}{verb} the unvisited node that scores {score:.2f}, {place.distance_m:.1f} m away, out of "
-                  f"{len(nodes)}; {len(keyframes)} keyframes bear on the question")
-        rivals = [WeighedPlace("a node", p.pose, p.distance_m, score, "unvisited") for p, score in nodes]
-        order = ranked(rivals[nodes.index((place, score))], rivals)
-        return Decision(goal, with_runner_up(reason, order, lower_score), candidates_of(order), marks=marks)
+            why = "no unvisited node is left" if chosen is None else f"stopping beats all {len(nodes)} nodes"
+            candidates = tuple(Candidate(n.place.pose.x, n.place.pose.y, n.score, n.kind) for n in nodes)
+            return Decision(None, f"{ended}{why}; {keyframes}", candidates, marks=marks)
+        goal = self._targets.aim(chosen.place, reach, self._c.leg_m)
+        reason = (f"{ended}{'keeps going to' if kept else 'chose'} the unvisited node that scores {chosen.score:.2f}, "
+                  f"{chosen.place.distance_m:.1f} m away, out of {len(nodes)}; {keyframes}")
+        return decision_for(goal, reason, chosen, nodes, lower_score)._replace(marks=marks)
 
     def _visit(self, situation: Situation) -> None:
         """Add a node at the robot's position unless one is near, and attach new views to their nodes."""

@@ -20,7 +20,7 @@ GROUP = "eqa_nodes.policies"
 MODULE = '''
 from dataclasses import dataclass
 from eqa_nodes.core.settings import setting
-from eqa_nodes.core.policies.random_policy import RandomPolicy
+from eqa_nodes.core.policies.frontier_policy import RandomPolicy
 from eqa_nodes.core.traits import PolicyTraits
 
 @dataclass(frozen=True)

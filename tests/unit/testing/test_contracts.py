@@ -13,7 +13,7 @@ from eqa_nodes.bench.judges.marking import marks_at_once, open_judge
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.components import ANSWERERS, DETECTORS, JUDGES, POLICIES, READERS, SIMULATORS
-from eqa_nodes.core.policies.random_policy import RandomPolicy
+from eqa_nodes.core.policies.frontier_policy import RandomPolicy
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import RobotModel

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.policies.advised import ScoredOption, apart, pointed_at, spread
+from eqa_nodes.core.policies.advised import apart, pointed_at, spread
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_policy import BestConfig, BestPolicy
-from eqa_nodes.core.policies.sight import clear_lines, in_front_of, unexplored_area, viewpoint
-from eqa_nodes.core.policies.steering import ReachableArea, ReachablePose
+from eqa_nodes.core.policies.steering import (
+    ReachableArea,
+    ReachablePose,
+    ScoredPlace,
+    clear_lines,
+    in_front_of,
+    unexplored_area,
+    viewpoint,
+)
 from eqa_nodes.core.types.floor import (
     LOOK_ROUND,
     POINTED,
@@ -355,9 +362,9 @@ def test_a_place_that_is_nowhere_is_not_gone_to(odd: float) -> None:
 
 
 def test_a_long_list_keeps_a_place_of_each_part_of_the_building() -> None:
-    def at(x: float, score: float) -> tuple[Option, ScoredOption]:
+    def at(x: float, score: float) -> tuple[Option, ScoredPlace]:
         place = ReachablePose(Pose2(x, 0.0, 0.0), x)
-        return Option(x, 0.0, 0.0, "doorway", x), ScoredOption(place, 0.1, "frontier", "", score)
+        return Option(x, 0.0, 0.0, "doorway", x), ScoredPlace(place, score, "frontier", "", 0.1)
 
     near, far = [at(0.9 * i, 1.0 - 0.1 * i) for i in range(4)], at(20.0, 0.01)
     assert spread([*near, far], 3) == [near[0], near[3], far]
@@ -424,8 +431,8 @@ def test_a_second_look_is_a_drive_of_twelve_metres_for_each_unit_of_doubt(x: flo
 
 @pytest.mark.parametrize(("gap_m", "kind", "kept"), [(0.79, "frontier", 1), (0.8, "frontier", 2), (0.5, "look", 2)])
 def test_of_two_gaps_of_one_doorway_the_better_is_listed(gap_m: float, kind: str, kept: int) -> None:
-    def at(x: float, of: str) -> tuple[Option, ScoredOption]:
-        return Option(x, 0.0, 0.0, of, 1.0), ScoredOption(ReachablePose(Pose2(x, 0.0, 0.0), 1.0), 0.1, of, "", 0.1)
+    def at(x: float, of: str) -> tuple[Option, ScoredPlace]:
+        return Option(x, 0.0, 0.0, of, 1.0), ScoredPlace(ReachablePose(Pose2(x, 0.0, 0.0), 1.0), 0.1, of, "", 0.1)
 
     better = at(0.0, "frontier")
     assert apart([better, at(gap_m, kind)])[0] == better and len(apart([better, at(gap_m, kind)])) == kept

@@ -43,11 +43,11 @@ def policy(coarse: str, regions: int = 0, **more: float) -> ExpressPolicy:
 
 def test_the_random_agent_draws_distance_and_direction_each_uniform() -> None:
     walk = policy("random", decisions=10_000)
-    drawn = np.array([goal_of(walk.decide(situation())) for _ in range(1500)])[:, :2] - MIDDLE[:2]
+    drawn = np.array([goal_of(walk.decide(situation())) for _ in range(400)])[:, :2] - MIDDLE[:2]
     metres, ways = np.hypot(*drawn.T), np.arctan2(drawn[:, 1], drawn[:, 0])
     shares = np.histogram(metres, np.linspace(0.5, 3.0, 6))[0] / len(metres)
-    assert np.abs(shares - 0.2).max() < 0.04  # uniform in distance: uniform cells would put 0.36 into the last fifth
-    assert np.abs(np.histogram(ways, np.linspace(-math.pi, math.pi, 9))[0] / len(ways) - 1 / 8).max() < 0.035
+    assert np.abs(shares - 0.2).max() < 0.06  # uniform in distance: uniform cells would put 0.36 into the last fifth
+    assert np.abs(np.histogram(ways, np.linspace(-math.pi, math.pi, 9))[0] / len(ways) - 1 / 8).max() < 0.05
     assert metres.min() > 0.4 and metres.max() < 3.1
 
 
@@ -59,9 +59,9 @@ def goal_of(decision: Decision) -> Pose2:
 def test_a_random_point_behind_a_wall_means_the_nearest_floor_that_can_be_got_to() -> None:
     room = grid_of("#########", "#...#...#", "#...#...#", "#...#...#", "#########")
     walk, here = policy("random", decisions=10_000), Pose2(1.05, 1.05, 0.0)
-    goals = [goal_of(walk.decide(situation(room, here))) for _ in range(200)]
+    goals = [goal_of(walk.decide(situation(room, here))) for _ in range(60)]
     assert all(0.5 <= goal.x <= 2.0 and 0.5 <= goal.y <= 2.0 for goal in goals)
-    assert sum(goal.x > 1.6 for goal in goals) > 40  # at the wall, not refused
+    assert sum(goal.x > 1.6 for goal in goals) > 12  # at the wall, not refused
 
 
 @pytest.mark.parametrize("coarse", ["random", "frontier", "semantic"])
@@ -105,8 +105,8 @@ def test_frontiers_are_drawn_by_weight_and_kept_in_drives_of_three_metres() -> N
 def test_a_frontier_straight_ahead_nearby_is_nearly_ignored() -> None:
     ahead, aside = Frontier(12.0, 10.0, 0.3, 1.0), Frontier(10.0, 12.0, 1.9, 1.0)
     walk = policy("frontier", decisions=1000)
-    ways = Counter(round(goal_of(walk.decide(situation(frontiers=(ahead, aside)))).yaw, 1) for _ in range(150))
-    assert ways[1.9] >= 148
+    ways = Counter(round(goal_of(walk.decide(situation(frontiers=(ahead, aside)))).yaw, 1) for _ in range(60))
+    assert ways[1.9] >= 59
 
 
 def test_semantic_values_pull_frontiers_from_the_third_decision_on() -> None:
@@ -116,7 +116,7 @@ def test_semantic_values_pull_frontiers_from_the_third_decision_on() -> None:
 
     def share(coarse: str, decision: int) -> float:
         goals = []
-        for seed in range(60):
+        for seed in range(40):
             walk = policy(coarse, decisions=100)
             walk.reset(seed)
             for _ in range(decision):

@@ -122,7 +122,7 @@ def flats(draw: st.DrawFn) -> tuple[str, ...]:
     return tuple("".join(row) for row in rows)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(flats(), st.integers(0, 1000))
 def test_frontier_exploration_of_any_flat_ends_and_has_seen_it(rows: tuple[str, ...], seed: int) -> None:
     trip = Trip(rows, "frontier", seed)
@@ -154,9 +154,9 @@ def test_a_leg_can_be_reached_and_reset_repeats_it(name: str) -> None:
 def test_random_goals_are_spread_over_the_floor() -> None:
     grid, policy = grid_of(*HALL), make_policy("random")
     policy.reset(1)
-    goals = [decide(policy, grid, Pose2(1.25, 1.25, 0.0)).goal for _ in range(200)]
+    goals = [decide(policy, grid, Pose2(1.25, 1.25, 0.0)).goal for _ in range(100)]
     xs = np.array([g.x for g in goals if g is not None])
-    assert len(xs) == 200
+    assert len(xs) == 100
     assert xs.min() < 2.0
     assert xs.max() > 5.5
     assert 3.0 < xs.mean() < 5.0
@@ -193,7 +193,7 @@ def test_the_weight_is_the_published_formula() -> None:
 def test_targets_are_drawn_by_weight() -> None:
     grid, near, far = grid_of(*HALL), Frontier(6.45, 0.75, 0.0, 1.0), Frontier(5.5, 1.75, math.pi, 1.0)
     drawn = []
-    for seed in range(300):
+    for seed in range(100):
         policy = FrontierPolicy()
         policy.reset(seed)
         decision = decide(policy, grid, Pose2(4.45, 1.25, 0.0), [near, far])
