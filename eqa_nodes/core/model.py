@@ -6,15 +6,13 @@ import inspect
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from PIL import Image
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
-from eqa_nodes.core.json_schema import NUMBER, an_object
-from eqa_nodes.core.json_schema import Schema as Schema
 from eqa_nodes.core.storage.text import plain, printable
 from eqa_nodes.core.types.calls import OptionMark
 from eqa_nodes.core.types.costs import CallAccount, Usage
@@ -32,6 +30,26 @@ _LAST_COMMA = re.compile(r",(?=\s*[}\]])")
 _TRIES = 32  # maximum number of braces tried as the beginning of an object: each try parses all that follows
 _SHOWN_AGAIN, _RESTATED = 2000, 8000  # maximum characters of a wrong reply that is shown, or to be restated
 _NOT_SHOWN_AGAIN = "(A picture was shown here.)"
+
+
+# JSON schemas of replies, in the subset that OpenAI's strict mode, Gemini's endpoint and local grammars all accept: all
+# keys are required, no others are allowed, and there are no bounds or patterns, which servers refuse. The order of the
+# keys is the order in which a model writes them. An optional value is requested as an empty one.
+Schema = Mapping[str, object]
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+WHOLE: Schema = {"type": "integer"}
+
+
+def an_object(**properties: Schema) -> Schema:
+    """Return the schema of an object with these keys."""
+    return {"type": "object", "properties": dict(properties), "required": list(properties),
+            "additionalProperties": False}
+
+
+def list_of(item: Schema) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": item}
 
 
 class Picture(bytes):

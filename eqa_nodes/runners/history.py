@@ -117,15 +117,6 @@ def _note(note: str, kept: HistoryIndex) -> str:
     return note if kept.way else "; ".join(filter(None, (note, NOWHERE)))
 
 
-class _EndOf(NamedTuple):
-    """The end of a recording, which is the time of a model's calls. Implements LastObservation."""
-
-    way: Sequence[tuple[int, Pose2]]
-
-    def last(self) -> tuple[int, Pose2]:
-        return self.way[-1] if self.way else (0, Pose2(0.0, 0.0, 0.0))
-
-
 class HistoryRunner:
     """Answers questions from episode histories. Implements EpisodeRunner.
 
@@ -161,7 +152,8 @@ class HistoryRunner:
             views = self._opened(source, self._selection.frames, sample)
             self._listener(ANSWERING)
             began = time.monotonic()
-            asked = CallRecorder(self._answerer, _EndOf(views.kept.way), calls.append)
+            way = views.kept.way
+            asked = CallRecorder(self._answerer, lambda: way[-1] if way else (0, Pose2(0.0, 0.0, 0.0)), calls.append)
             with paying(question) as paid:
                 answer, shown = self._answered(paid, views, asked)
         spots = views.kept.spots

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
-from eqa_nodes.core.json_schema import TEXT, an_object
-from eqa_nodes.core.model import Backend, Choice, Message, ask_json, generate_many, images_in
+from eqa_nodes.core.model import TEXT, Backend, Choice, Message, an_object, ask_json, generate_many, images_in
 from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.models import open_model
 from eqa_nodes.models.cassette import Cassette

@@ -43,9 +43,8 @@ class AgentConfig:
         "Maximum number of looks round in a row to wait where nothing is left to explore and a person was seen, who may"
         " stand in the way; 0 ends the search at once.")
     max_confirmations: Count = constant(3, "Maximum number of drives to look again before an answer is given.")
-    assess_while_driving: bool = setting(False,
-        "Judge views during a drive and stop where one promises an answer (live only).")
-    look_s: Positive = constant(0.5, "Wall-clock interval in seconds at which new views are fetched during a drive.")
+    look_s: Positive = constant(0.5,
+        "Wall-clock interval in seconds at which new views are judged for waiting questions.")
     max_failed_legs: Counted = constant(5, "Maximum number of drives in a row that do not move the robot.")
     stale_s: NotNegative = setting(4 * 3600.0,
         "Age in seconds from which an observation is looked at again where that is allowed. It must be at least "

@@ -1,17 +1,12 @@
-"""The drives of one question: each within its area and limits and permitted; views are judged on the way."""
+"""The drives of one question: each within its area and limits, and permitted."""
 
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from eqa_nodes.core.agent.person import Dialogue, Permission
 from eqa_nodes.core.agent.reporting import EpisodeContext
-from eqa_nodes.core.agent.views import ViewAssessments
-from eqa_nodes.core.background import background_task
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.mapping.area import is_inside
@@ -83,9 +78,9 @@ class BoundedNavigator:
 class DriveExecutor:
     """Drives and looks round. Raises NavigationError if the navigator fails, Canceled if the question is canceled."""
 
-    def __init__(self, context: EpisodeContext, person: Dialogue, views: ViewAssessments, drive: str) -> None:
+    def __init__(self, context: EpisodeContext, person: Dialogue, drive: str) -> None:
         """drive: one of DRIVE_MODES."""
-        self._context, self._views = context, views
+        self._context = context
         self._permission = Permission(drive, context, person)
         self._navigator = BoundedNavigator(context, self._permission)
         self._people = WaitForPeople(context.ports.memory, context.config.waits)
@@ -133,8 +128,7 @@ class DriveExecutor:
         if decision.goal is None or not self._navigator.allowed(decision):
             return False
         self._context.report("driving", decision)
-        with self._watching():
-            result = self._navigator.go_to(decision)
+        result = self._navigator.go_to(decision)
         self._check(result)
         self._last = "the navigator says that it arrived" if result.code is NavCode.SUCCEEDED else result.message
         if result.code is NavCode.NOT_ALLOWED:
@@ -186,30 +180,6 @@ class DriveExecutor:
         result = self._navigator.go_to(decision)
         self._context.ledger.check_canceled()
         return _missed(decision.goal, self._here(), result.message or result.code.value)
-
-    @contextmanager
-    def _watching(self) -> Iterator[None]:
-        """Judge new views during a drive, in at most one call per drive, so that a step costs at most two calls.
-
-        A view that promises an answer ends the drive. Errors of the call are raised after the drive has ended.
-        """
-        if not self._context.config.assess_while_driving:
-            yield
-            return
-        with background_task("assess", self._watch) as watch:
-            yield
-        self._views.promised = watch.result()
-
-    def _watch(self, arrived: threading.Event) -> float | None:
-        config, ledger = self._context.config, self._context.ledger
-        while not arrived.wait(config.look_s):
-            views = self._views.unjudged()
-            if views and not ledger.reached():
-                best = self._views.judge(views)
-                if best is not None and best >= config.promise:
-                    self._context.ports.navigator.cancel()
-                return best
-        return None
 
     def _check(self, result: NavResult) -> None:
         if result.code is NavCode.FAILED:

@@ -46,12 +46,12 @@ class Episode:
             question = question._replace(force_guess=True)
         self.ledger = Ledger(question, ports.odometry, ports.answerer, canceled, turn)
         self.report = Reporter(listener, self.ledger)
-        ports = ports._replace(answerer=CallRecorder(ports.answerer, ports.odometry, self.report.called))
+        ports = ports._replace(answerer=CallRecorder(ports.answerer, ports.odometry.last, self.report.called))
         self.context = EpisodeContext(question, ports, config, self.ledger, self.report)
         self.config, self.question, self.policy = config, question, ports.explorer
         self.person = Dialogue(self.context)
         self.answers = Answers(self.context, stop)
-        self.driver = DriveExecutor(self.context, self.person, self.answers.views, drive)
+        self.driver = DriveExecutor(self.context, self.person, drive)
         self.memory = MemoryFirst(self.context, self.answers, self.driver)
         self.strategy = strategy_of(self.context, self.answers)
         self._unconfirmed = ""  # why a certain answer was not confirmed by a second look

@@ -13,7 +13,7 @@ from dataclasses import replace
 from eqa_nodes.core.agent.config import ASKING
 from eqa_nodes.core.agent.reporting import EpisodeContext
 from eqa_nodes.core.agent.stopping import Answers
-from eqa_nodes.core.agent.strategies import ExploreFirst, ViewStrategy
+from eqa_nodes.core.agent.strategies import ExploreFirst
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.targets import targets
 from eqa_nodes.core.perception.projection import novelty, visible_pixel
@@ -41,7 +41,7 @@ _NOW = 0.3  # additional gain of a view from where the robot stands
 _LEAST = 0.55  # minimum gain of a further picture
 
 
-def with_model(context: EpisodeContext, answers: Answers, strategy: ViewStrategy) -> ViewStrategy:
+def with_model(context: EpisodeContext, answers: Answers, strategy: ExploreFirst) -> ExploreFirst:
     """Return ModelDecides if the agent, its answerer and its policy support it; otherwise the given strategy."""
     config, ports = context.config, context.ports
     adviser = adviser_of(ports.answerer)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeVar
 
@@ -15,7 +16,6 @@ from eqa_nodes.core.agent.config import ASKING, AgentConfig
 from eqa_nodes.core.agent.episode import Episode
 from eqa_nodes.core.agent.stopping import make_stop
 from eqa_nodes.core.answerers.common import check_question
-from eqa_nodes.core.background import background_task
 from eqa_nodes.core.errors import EqaError, ErrorCode, QueueFull
 from eqa_nodes.core.language.english import wish
 from eqa_nodes.core.protocols import Ports
@@ -263,8 +263,14 @@ class QuestionQueue:
         if not self.agent.config.answer_waiting:
             yield
             return
-        with background_task("waiting", self._share):
-            yield
+        over = threading.Event()
+        with ThreadPoolExecutor(1, "waiting") as pool:
+            done = pool.submit(self._share, over)
+            try:
+                yield
+            finally:
+                over.set()
+            done.result()  # raises its error
 
     def _share(self, over: threading.Event) -> None:
         while not over.wait(self.agent.config.look_s):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.answerers.briefs import marks_in
@@ -89,19 +89,13 @@ class EpisodeContext(NamedTuple):
     report: Reporter
 
 
-class LastObservation(Protocol):
-    """Source of the pose of the newest view: an Odometry, or the end of a recording."""
-
-    def last(self) -> tuple[int, Pose2]:
-        """Return stamp and pose of the last observation."""
-
-
 class CallRecorder:
     """An answerer that passes every call that used a model to `note`. Implements Answerer, Adviser."""
 
-    def __init__(self, answerer: Answerer, odometry: LastObservation, note: Callable[[ModelCall], None]) -> None:
-        """note: callback, called in the thread that asks."""
-        self._answerer, self._odometry, self._note = answerer, odometry, note
+    def __init__(self, answerer: Answerer, last: Callable[[], tuple[int, Pose2]],
+                 note: Callable[[ModelCall], None]) -> None:
+        """last: returns stamp and pose of the last observation. note: callback, called in the thread that asks."""
+        self._answerer, self._last, self._note = answerer, last, note
         self._at: tuple[int, Pose2] | None = None
 
     def spent(self) -> Receipt:
@@ -199,7 +193,7 @@ class CallRecorder:
     def _place(self) -> tuple[int, Pose2]:
         """Return stamp and pose of the last known observation, so that a call is noted even if odometry fails."""
         try:
-            self._at = self._odometry.last()
+            self._at = self._last()
         except EqaError:  # the next drive reports the error
             if self._at is None:
                 raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from eqa_nodes.core.agent.config import ASKING, NEWEST
 from eqa_nodes.core.agent.reporting import EpisodeContext
@@ -16,33 +15,11 @@ from eqa_nodes.core.types.questions import Answer, RankedRegion, Recalled
 _KNOWN_ROOM = 0.2  # factor on a room's rank once everything the question asks about there is known
 
 
-class ViewStrategy(Protocol):
-    """Evaluates new views: whether they answer the question, and what they tell the policy."""
-
-    regions: Sequence[RankedRegion]
-    advice: Sequence[WeighedOption]
-
-    def begin(self) -> None:
-        """Ask the answerer for what must be known before the first look round."""
-
-    def answered(self) -> bool:
-        """Evaluate what was seen since the last call; return whether it answers the question."""
-
-    def gave_up(self) -> str:
-        """Return why further exploration is useless, "" while it may help."""
-
-    def still_stands(self) -> bool:
-        """Return whether the answer still holds after a second look."""
-
-    def drove(self, decision: Decision) -> None:
-        """Note where the robot was sent."""
-
-    def closing_answer(self, why: str) -> Answer:
-        """Return the answer when exploration ended without a certain one. why: the reason; "" if a limit ended it."""
-
-
 class ExploreFirst:
-    """Makes no model call during exploration and answers once at the end. The base of the other strategies."""
+    """Makes no model call during exploration and answers once at the end. The base of the other strategies.
+
+    A strategy evaluates new views: whether they answer the question, and what they tell the policy (regions, advice).
+    """
 
     advice: Sequence[WeighedOption] = ()
     regions: Sequence[RankedRegion] = ()
@@ -52,25 +29,25 @@ class ExploreFirst:
         self._answers, self._views = answers, answers.views
 
     def begin(self) -> None:
-        """Ask nothing."""
+        """Ask the answerer for what must be known before the first look round: here nothing."""
 
     def answered(self) -> bool:
-        """Return False: no view is judged before the end."""
+        """Return whether what was seen since the last call answers the question: here never before the end."""
         return False
 
     def gave_up(self) -> str:
-        """Return "": continue as long as the policy finds something to explore."""
+        """Return why further exploration is useless, "" while it may help."""
         return ""
 
     def still_stands(self) -> bool:
-        """Return True: the answer holds."""
+        """Return whether the answer still holds after a second look."""
         return True
 
     def drove(self, decision: Decision) -> None:
-        """Note nothing: the views suffice."""
+        """Note where the robot was sent."""
 
     def closing_answer(self, why: str) -> Answer:
-        """Return the answer from the best of all views."""
+        """Return the answer when exploration ended without a certain one. why: the reason; "" if a limit ended it."""
         return self._answers.final(why)
 
     def _rank_rooms(self) -> Sequence[RankedRegion]:
@@ -129,15 +106,14 @@ class JudgeNewestView(ExploreFirst):
         return self._answers.final(why, self._answers.ask(()))
 
 
-def strategy_of(context: EpisodeContext, answers: Answers) -> ViewStrategy:
+def strategy_of(context: EpisodeContext, answers: Answers) -> ExploreFirst:
     """Return the strategy that agent.explore names."""
     kind = {ASKING: JudgeEachView, NEWEST: JudgeNewestView}.get(context.config.explore, ExploreFirst)
     return kind(context, answers)
 
 
 def still_wanted(regions: Sequence[RankedRegion], missing: Sequence[Target]) -> list[RankedRegion]:
-    """Return the ranked rooms, those with a missing target of the question first; unchanged if no room is named.
-    """
+    """Return the ranked rooms, those with a missing target of the question first; unchanged if no room is named."""
     rooms = {target.room for target in missing}
     if not rooms or "" in rooms:
         return list(regions)

@@ -25,7 +25,6 @@ _AT_ONCE = 100  # maximum number of views judged in one call, the newest ones
 class ViewAssessments:
     """Judges each view once, within the question's limits.
 
-    promised: confidence of the best view that was judged during a drive, until `judge_new` returns it.
     judged_one_by_one: False if a model is shown a few views of a drive together and judges only those that it names.
     """
 
@@ -34,7 +33,6 @@ class ViewAssessments:
         self._question, ports, self._config, self._ledger, _ = context
         self._memory, self._answerer, self._odometry = ports.memory, ports.answerer, ports.odometry
         self._calibrated = calibrated
-        self.promised: float | None = None
         self.judged_one_by_one = True
         self._newest = 0
         self._relevant: dict[int, Keyframe] = {}
@@ -52,10 +50,6 @@ class ViewAssessments:
     def anything_new(self) -> bool:
         """Return whether something was seen since the last look."""
         return bool(self._memory.since(self._newest))
-
-    def unjudged(self) -> list[Keyframe]:
-        """Return the newest views since the last look; older ones are left to recall by memory."""
-        return self._memory.since(self._newest)[-_AT_ONCE:] if self.judged_one_by_one else []
 
     def take_new(self) -> list[Keyframe]:
         """Return what was seen since the last look, and mark it as looked at."""
@@ -89,14 +83,11 @@ class ViewAssessments:
         self._newest = earlier[-1].id if earlier else 0
 
     def judge_new(self) -> float | None:
-        """Judge what was seen since the last look, unless that was done during the drive: one call per drive.
+        """Judge what was seen since the last look in one call; older views are left to recall by memory.
 
         Return the confidence of the best view, None if nothing new was judged.
         """
-        promised, self.promised = self.promised, None
-        if promised is not None:
-            return promised
-        views = self.unjudged()
+        views = self._memory.since(self._newest)[-_AT_ONCE:] if self.judged_one_by_one else []
         return self.judge(views) if views and not self._ledger.reached() else None
 
     def judge(self, views: Sequence[Keyframe]) -> float | None:
@@ -171,10 +162,6 @@ class UnassessedViews(ViewAssessments):
     def anything_new(self) -> bool:
         """Return False: nothing is left to judge."""
         return False
-
-    def unjudged(self) -> list[Keyframe]:
-        """Return no views: none is judged."""
-        return []
 
     def items(self) -> list[Recalled]:
         """Return `recall_limit` of the stored views of this episode, spread evenly in time."""

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.common import evidence_from, match_choice
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
 from eqa_nodes.core.answerers.vlm_views import PointScale, number_in, point_in
-from eqa_nodes.core.json_schema import NUMBER, TEXT, WHOLE, an_object, list_of
-from eqa_nodes.core.model import Picture
+from eqa_nodes.core.model import NUMBER, TEXT, WHOLE, Picture, an_object, list_of
 from eqa_nodes.core.perception.projection import floor_at, point_at
 from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.core.json_schema import NUMBER, TEXT, WHOLE, an_object, list_of
 from eqa_nodes.core.ledger import BudgetedBackend
-from eqa_nodes.core.model import Completion, Message, Schema, ask_json
+from eqa_nodes.core.model import NUMBER, TEXT, WHOLE, Completion, Message, Schema, an_object, ask_json, list_of
 from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.models.cassette import Cassette
 from eqa_nodes.models.config import ModelConfig

@@ -1,21 +1,22 @@
-"""Drives get what the limits of a question still allow, never leave its area, and end a search that goes nowhere."""
+"""Drives keep to the limits and area of a question, a search that goes nowhere ends, and answers are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from dataclasses import dataclass, field
 
 import pytest
 
 from eqa_nodes.core.agent.driving import BoundedNavigator, DriveExecutor
 from eqa_nodes.core.agent.person import Dialogue, Permission
-from eqa_nodes.core.agent.views import ViewAssessments
-from eqa_nodes.core.errors import NavigationError
+from eqa_nodes.core.agent.questions import understood
+from eqa_nodes.core.errors import ErrorCode, NavigationError
+from eqa_nodes.core.language.english import wish
 from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
-from eqa_nodes.core.types.questions import Limits, Receipt
-from tests.fixtures.agent_world import context_of
+from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, Recalled, Receipt
+from tests.fixtures.agent_world import World, context_of
 
 HERE, ELSEWHERE = Pose2(0.0, 0.0, 0.0), Pose2(3.0, 0.0, 0.0)
 
@@ -58,7 +59,7 @@ class Refused(Stuck):
 
 def driver_of(robot: Stuck, drive: str = GO) -> DriveExecutor:
     context = context_of(robot, max_failed_legs=3)
-    return DriveExecutor(context, Dialogue(context), cast(ViewAssessments, None), drive)
+    return DriveExecutor(context, Dialogue(context), drive)
 
 
 def driven(decisions: Sequence[Decision]) -> int:
@@ -94,15 +95,6 @@ def test_where_nothing_is_left_and_no_drive_moved_the_robot_that_is_the_error(ro
     driver.follow(AWAY)
     with pytest.raises(NavigationError, match=f"3 drives in a row did not move the robot: {why}"):
         driver.follow(AWAY)
-
-
-def test_the_drive_that_failed_last_is_named_where_others_did_not() -> None:
-    driver = driver_of(Refused(moves=1))
-    driver.follow(AWAY)
-    assert driver.ended_by("nothing is left") == "nothing is left"
-    driver.follow(AWAY)
-    assert driver.ended_by("nothing is left") == ("nothing is left; the last drive did not move the robot: "
-                                               "Nav2 rejected the goal")
 
 
 @pytest.mark.parametrize(("limits", "spent", "driven", "left"), [
@@ -186,3 +178,102 @@ def test_what_nobody_was_asked_for_is_not_sent(drive: str) -> None:
     world = Noting()
     navigator = bounded(world, Limits(), drive)
     assert navigator.go_to(THERE).code is navigator.look_around(THERE).code is NavCode.NOT_ALLOWED and not world.allowed
+
+
+SEEN_FROM = Pose2(3.0, 1.0, 0.5)
+
+
+@pytest.mark.parametrize(("text", "asks"), [
+    ("Show me the cayenne pepper", "Where is the cayenne pepper?"),
+    ("take me to the kitchen.", "Where is the kitchen?"),
+    ("Could you please show me where the mug is?", "Where is the mug?"),
+    ("Please, bring me to my keys!", "Where are my keys?"),
+    ("Lead us to it", ""), ("show us what is on the desk, please", "What is on the desk?"),
+    ("Show me how to cook", ""), ("show me", ""), ("Show me?", ""), ("Where is the mug?", ""),
+    ("What does the show me?", ""), ("Is there a note that says take me to the moon?", "")])
+def test_wishes(text: str, asks: str) -> None:
+    assert wish(text) == asks
+    question = understood(Question(text))
+    assert (question.text, question.show) == ((asks, True) if asks else (text, False))
+
+
+def test_options_of_a_benchmark_are_no_wish() -> None:
+    question = Question("Show me the mug", choices=("here", "there"))
+    assert understood(question) is question
+
+
+@dataclass
+class Guide(World):
+    """A robot that answers with evidence and then stands where it was sent, or not: `code`."""
+
+    shows: dict[int, float] = field(default_factory=lambda: {1: 0.9})
+    code: NavCode = NavCode.SUCCEEDED
+    at: Pose2 = Pose2(0.0, 0.0, 0.0)
+    texts: list[str] = field(default_factory=list)
+
+    def last(self) -> tuple[int, Pose2]:
+        return self.seen, self.at
+
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
+        result = super().go_to(goal, deadline_s, allowance, what)
+        if what == "drive":
+            self.at = goal if self.code is NavCode.SUCCEEDED else self.at
+            return NavResult(self.code, "a door is closed")
+        return result
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        self.texts.append(question.text)
+        answer = super().answer(question, items)
+        answer.evidence = (Evidence(1, 1, SEEN_FROM),)
+        return answer
+
+    def put(self, question: Question) -> Answer:
+        from eqa_nodes.core.agent.questions import Agent
+        from eqa_nodes.core.protocols import Ports
+
+        return Agent(Ports(self, self, self, self, self)).ask(question)
+
+
+def test_after_the_answer_it_drives_to_the_evidence_and_pays_for_that() -> None:
+    guide = Guide()
+    answer = guide.put(Question("Show me the kettle"))
+    assert answer.shown and guide.at == SEEN_FROM and guide.texts == ["Where is the kettle?"]
+    assert guide.calls[-2:] == ["answer", "drive"] and answer.receipt.metres == 2.0
+    quiet = Guide()
+    assert not quiet.put(Question("Where is the kettle?")).shown and quiet.calls[-1] == "answer"
+
+
+def test_a_drive_that_ends_elsewhere_is_no_showing() -> None:
+    for code in (NavCode.BLOCKED, NavCode.FAILED):
+        answer = Guide(code=code).put(Question("Where is the kettle?", show=True))
+        assert answer.text and not answer.shown and answer.error is ErrorCode.NONE
+        assert "not shown: the drive ended 3.16 m from where it was seen: a door is closed" in answer.message
+
+
+@pytest.mark.parametrize(("question", "why"), [
+    (Question("Where?", show=True, may_explore=False), "asked not to move"),
+    (Question("Where?", show=True, limits=Limits(calls=3)), "limits are used up"),
+    (Question("Where?", show=True, limits=Limits(area=((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)))), "outside")])
+def test_what_keeps_it_from_showing_is_said(question: Question, why: str) -> None:
+    guide = Guide()
+    answer = guide.put(question)
+    assert not answer.shown and "not shown: " in answer.message and why in answer.message
+    assert guide.at == Pose2(0.0, 0.0, 0.0) and answer.error is ErrorCode.NONE
+
+
+def test_there_is_nothing_to_show_for_an_answer_that_is_none() -> None:
+    guide = Guide(shows={}, goals=0)
+    guide.answer = lambda question, items: Answer(abstained=True)  # type: ignore[method-assign]
+    answer = guide.put(Question("Show me the unicorn"))
+    assert answer.abstained and "nothing to drive to" in answer.message and guide.calls.count("drive") == 0
+
+
+def test_a_showing_that_is_called_off_leaves_the_answer() -> None:
+    from eqa_nodes.core.agent.questions import Agent
+    from eqa_nodes.core.protocols import Ports
+
+    guide = Guide()
+    agent = Agent(Ports(guide, guide, guide, guide, guide), listener=lambda p: agent.cancel() if p.phase == "showing"
+                  else None)
+    answer = agent.ask(Question("Show me the kettle"))
+    assert answer.error is ErrorCode.CANCELED and answer.text == "in the kitchen" and not answer.shown

@@ -137,7 +137,7 @@ def test_each_call_names_role_and_model() -> None:
 
     models = RoleModels(ScriptedBackend([views_json(1, 2, 3), answer_json(), answers(False)], "writer"),
                         {"blind": RoleModel(ScriptedBackend([GUESS], "gpt"))})
-    noted = CallRecorder(VlmAnswerer(models), Still(), calls.append)  # type: ignore[arg-type]
+    noted = CallRecorder(VlmAnswerer(models), Still().last, calls.append)  # type: ignore[arg-type]
     noted.assess(QUESTION, VIEWS)
     answer = noted.answer(FORCED, ITEMS)
     assert [call.models for call in calls] == [

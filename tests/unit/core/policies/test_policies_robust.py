@@ -201,8 +201,8 @@ def test_exploring_a_place_ends_by_itself(name: str, scene: str, tmp_path: Path)
     assert "; " in result.answer.message  # the policy said why it ended
 
 
-@pytest.mark.parametrize(("name", "steps"), [("best", 80), ("express", 80),
-                                             *[pytest.param(name, 250, marks=pytest.mark.thorough) for name in POLICIES]])
+@pytest.mark.parametrize(("name", "steps"), [
+    ("best", 80), ("express", 80), *[pytest.param(name, 250, marks=pytest.mark.thorough) for name in POLICIES]])
 def test_noisy_depth_and_a_drifting_pose_end_in_an_answer_or_a_named_error(
         name: str, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.SIMULATORS, "house", lambda: Unsteady(HouseSimulator()))
@@ -229,7 +229,8 @@ def test_a_robot_that_cannot_move_is_sent_to_few_places_none_of_them_twice(
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
-@pytest.mark.parametrize("cell", [("#####", "#.>.#", "#####"), pytest.param(("###", "#>#", "###"), marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("cell", [
+    ("#####", "#.>.#", "#####"), pytest.param(("###", "#>#", "###"), marks=pytest.mark.thorough)])
 def test_a_robot_that_starts_enclosed_says_that_nothing_is_left(
         name: str, cell: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.SIMULATORS, "toy", lambda: GridWorld({"cell": cell}))

@@ -65,19 +65,6 @@ def test_confirming_ends() -> None:
     assert world.calls.count("drive") == 2
 
 
-def test_on_the_way_a_promising_view_ends_the_drive_and_a_leg_costs_two_calls_at_most() -> None:
-    world = World({2: 0.0, 3: 0.8}, live=True)
-    answer = world.ask(assess_while_driving=True, look_s=0.02)
-    assert answer.text == "in the kitchen"
-    on_the_way = ["drive", "assess", "arrived", "drive", "assess", "stopped"]
-    assert world.calls == ["regions", "look", "assess", *on_the_way, "answer"]
-
-
-def test_what_fails_on_the_way_ends_the_question_with_its_name() -> None:
-    answer = World({}, live=True, fails=True).ask(assess_while_driving=True, look_s=0.02)
-    assert answer.error is ErrorCode.MODEL and "gone" in answer.message
-
-
 @pytest.mark.parametrize("limits", [Limits(steps=2), Limits(metres=2.0), Limits(calls=3)])
 def test_limits_end_the_search_with_what_is_known(limits: Limits) -> None:
     world = World({}, goals=50)

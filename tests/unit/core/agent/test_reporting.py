@@ -58,7 +58,7 @@ class Losing(Still):
 def noted(*replies: object, prices: ModelConfig | None = None) -> tuple[CallRecorder, list[ModelCall]]:
     calls: list[ModelCall] = []
     answerer = VlmAnswerer(ScriptedBackend(replies, config=prices))  # type: ignore[arg-type]
-    return CallRecorder(answerer, Still(), calls.append), calls  # type: ignore[arg-type]
+    return CallRecorder(answerer, Still().last, calls.append), calls
 
 
 def calls_of(world: World, **config: object) -> list[ModelCall]:
@@ -187,7 +187,7 @@ def test_a_trace_of_an_earlier_version_has_no_calls() -> None:
 def test_what_a_model_said_is_not_lost_with_the_robots_place() -> None:
     calls: list[ModelCall] = []
     backend = ScriptedBackend([json.dumps({"answer": "red", "confidence": 0.9, "images": [1]})] * 2)
-    answerer = CallRecorder(VlmAnswerer(backend), Losing(), calls.append)  # type: ignore[arg-type]
+    answerer = CallRecorder(VlmAnswerer(backend), Losing().last, calls.append)
     first, second = (answerer.answer(QUESTION, [Recalled(view(1), 1.0, "")]) for _ in range(2))
     assert first.text == second.text == "red" and [call.pose for call in calls] == [AT, AT]
 
