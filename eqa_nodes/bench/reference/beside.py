@@ -15,8 +15,7 @@ from typing import NamedTuple
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import Scores
 from eqa_nodes.bench.metrics.values import BLIND, FORCED, LEAVE_OUT, value_of
-from eqa_nodes.bench.reference.published import PUBLISHED
-from eqa_nodes.bench.reference.rows import Limit, PublishedJudge, PublishedValue, Subset, Table
+from eqa_nodes.bench.reference.published import Limit, PublishedJudge, PublishedValue, Subset, Table, published_values
 from eqa_nodes.bench.running.manifest import MIXED, RunManifest
 from eqa_nodes.core.types.samples import ACTIVE
 
@@ -67,7 +66,7 @@ def beside(scores: Scores, manifest: RunManifest) -> list[Beside]:
     metrics = scores.rows[0].metrics
     groups: dict[tuple[Table, str], list[PublishedValue]] = {}
     first: dict[tuple[Table, str, str], PublishedValue] = {}
-    for p in PUBLISHED:
+    for p in published_values():
         if (p.table.dataset, p.table.task) == (manifest.dataset, manifest.task) and not p.category \
                 and metrics[p.metric].mean is not None \
                 and first.setdefault((p.table._replace(name=""), p.metric, p.system), p) is p:

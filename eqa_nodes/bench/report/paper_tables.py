@@ -16,10 +16,7 @@ from eqa_nodes.bench.metrics.compare import ScoredRun
 from eqa_nodes.bench.metrics.intervals import resampled_means
 from eqa_nodes.bench.metrics.scores import RESAMPLES
 from eqa_nodes.bench.reference.beside import own_values, reasons
-from eqa_nodes.bench.reference.express import AMBIGUOUS
-from eqa_nodes.bench.reference.openeqa import CATEGORIES
-from eqa_nodes.bench.reference.published import PUBLISHED
-from eqa_nodes.bench.reference.rows import PublishedValue
+from eqa_nodes.bench.reference.published import PublishedValue, ambiguous_shares, published_values
 from eqa_nodes.bench.running.manifest import answered_by
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import read_json
@@ -82,8 +79,10 @@ def layouts_of(dataset: str, categories: Sequence[str]) -> tuple[PaperLayout, ..
         return _EXPRESS
     if dataset == "hm-eqa":
         return _HM_EQA
-    own = dataset == "openeqa"
-    return _openeqa(CATEGORIES if own else categories, own)
+    if dataset == "openeqa":
+        printed = (p.category for p in published_values() if p.table.dataset == "openeqa" and p.category)
+        return _openeqa(list(dict.fromkeys(printed)), True)
+    return _openeqa(categories, False)
 
 
 def _openeqa(categories: Sequence[str], own: bool) -> tuple[PaperLayout, ...]:
@@ -206,7 +205,7 @@ def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (), 
     for number in numbers:
         if number not in [layout.number for layout in layouts]:
             raise ConfigError(unknown("table", number, [layout.number for layout in layouts]))
-    beside = [p for p in PUBLISHED if p.table.dataset == dataset] if published and dataset in OWN_TABLES else []
+    beside = [p for p in published_values() if published and dataset in OWN_TABLES and p.table.dataset == dataset]
     shares = tuple(_ambiguous(runs, ambiguous or {}))
     return [_table(layout, runs, beside, shares) for layout in layouts if not numbers or layout.number in numbers]
 
@@ -341,7 +340,7 @@ def _ambiguous(runs: dict[str, list[ScoredRun]], marks: Mapping[str, bool]) -> I
     """Yield the share of questions with several right answers: published, marked, and from the built-in houses."""
     every = [run for own in runs.values() for run in own]
     dataset, samples = every[0].manifest.dataset, {name: s for run in every for name, s in run.samples.items()}
-    if (share := AMBIGUOUS.get(dataset)) is not None:
+    if (share := ambiguous_shares().get(dataset)) is not None:
         yield f"{share} % of the questions of {dataset} are ambiguous (EXPRESS-Bench, section 5.2)"
     marked = [mark for name, sample in samples.items()
               if isinstance(mark := marks.get(name, sample.metadata.get("ambiguous")), bool)]

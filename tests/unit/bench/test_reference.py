@@ -13,10 +13,8 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import Row, Scores
 from eqa_nodes.bench.metrics.values import BLIND, METRICS
 from eqa_nodes.bench.readers.openeqa import read_openeqa
-from eqa_nodes.bench.reference import express, openeqa
 from eqa_nodes.bench.reference.beside import Beside, beside, ids_hash, reasons, sentences
-from eqa_nodes.bench.reference.published import PUBLISHED, published_page
-from eqa_nodes.bench.reference.rows import PublishedValue
+from eqa_nodes.bench.reference.published import PublishedValue, published_page, published_values, values_of
 from eqa_nodes.bench.running.manifest import RunManifest
 from eqa_nodes.bench.samples import source_of
 from eqa_nodes.models.scripted import ScriptedBackend
@@ -27,6 +25,12 @@ COUNTS = {  # questions of each category, in the order of CATEGORIES
     "all of EM-EQA": (231, 263, 240, 220, 252, 217, 213), "all of A-EQA": (75, 103, 77, 69, 90, 71, 72),
     "184 questions of A-EQA": (25, 35, 33, 19, 27, 17, 28)}
 IDS = [f"q{n}" for n in range(557)]
+PUBLISHED = published_values()
+OPENEQA, EXPRESS = ([p for p in PUBLISHED if p.table.paper == paper]
+                    for paper in ("Majumdar et al. 2024, OpenEQA", "Jiang et al. 2025, EXPRESS-Bench"))
+CATEGORIES = tuple(dict.fromkeys(p.category for p in OPENEQA if p.category))
+SUBSETS = {p.table.subset.name: p.table.subset for p in OPENEQA}
+SCANNET, HM3D = "EM-EQA in ScanNet", "EM-EQA in HM3D"
 
 
 def question(name: str, **changed: object) -> QuestionScore:
@@ -64,10 +68,23 @@ def test_the_page_shows_every_number() -> None:
     assert "| GPT-4 blind | 32.5±1.2 | 35.5±1.7 | 33.5±1.0 | 35.5±1.7 | – |" in page
 
 
+def test_a_row_with_another_number_of_values_is_named() -> None:
+    table = {"paper": "P", "name": "table 1", "dataset": "d", "task": "em", "judge": "j", "subset": "s",
+             "columns": ["a", {"metric": "b / kitchen", "subset": "t"}], "rows": "X | 1.5±0.2 -\nY | 0.5 7\n"}
+    content = {"judges": {"j": {"name": "J"}}, "subsets": {"s": {"name": "S", "questions": 3},
+                                                           "t": {"name": "T", "questions": 2}}, "tables": [table]}
+    read = [(v.system, v.metric, v.category, v.table.subset.name, v.value, v.text, v.error) for v in values_of(content)]
+    assert read == [("X", "a", "", "S", 1.5, "1.5±0.2", 0.2), ("Y", "a", "", "S", 0.5, "0.5", None),
+                    ("Y", "b", "kitchen", "T", 7.0, "7", None)]
+    table["rows"] = "X | 1.5"
+    with pytest.raises(ValueError, match="P, table 1: the row 'X' has 1 values, but the table has 2 columns"):
+        list(values_of(content))
+
+
 def values(table: str, metric: str = "openeqa_c") -> dict[str, dict[str, PublishedValue]]:
     """Return {system: {category, or name of the subset where it is over all: value}} of a table of OpenEQA."""
     found: dict[str, dict[str, PublishedValue]] = defaultdict(dict)
-    for p in openeqa.NUMBERS:
+    for p in OPENEQA:
         if p.table.name == table and p.metric == metric:
             found[p.system][p.category or p.table.subset.name] = p
     return found
@@ -78,7 +95,7 @@ def values(table: str, metric: str = "openeqa_c") -> dict[str, dict[str, Publish
     ("supplement, table 5", "184 questions of A-EQA", 1)])
 def test_categories_add_up_to_the_value_over_all(table: str, whole: str, systems: int) -> None:
     """Each is rounded to 0.1, and so is their mean by the number of questions."""
-    n = dict(zip(openeqa.CATEGORIES, COUNTS[whole], strict=True))
+    n = dict(zip(CATEGORIES, COUNTS[whole], strict=True))
     checked = 0
     for system, parts in values(table).items():
         if {p.table.subset.name for p in parts.values()} == {whole}:
@@ -91,17 +108,18 @@ def test_categories_add_up_to_the_value_over_all(table: str, whole: str, systems
 
 def test_both_sources_add_up_to_all_of_em_eqa() -> None:
     for system, parts in values("table 2").items():
-        if openeqa.SCANNET.name in parts:
-            mean = (1079 * parts[openeqa.SCANNET.name].value + 557 * parts[openeqa.HM3D.name].value) / 1636
+        if SCANNET in parts:
+            mean = (1079 * parts[SCANNET].value + 557 * parts[HM3D].value) / 1636
             assert mean == pytest.approx(parts["all of EM-EQA"].value, abs=0.101), system
 
 
 def test_subsets_have_the_questions_that_they_name() -> None:
-    for subset, split in ((openeqa.ALL, "all"), (openeqa.SCANNET, "scannet"), (openeqa.AEQA, "aeqa-557"),
-                          (openeqa.AEQA_184, "aeqa-184")):
+    for name, split in (("all of EM-EQA", "all"), (SCANNET, "scannet"), ("all of A-EQA", "aeqa-557"),
+                        ("184 questions of A-EQA", "aeqa-184")):
+        subset = SUBSETS[name]
         samples = read_openeqa(shared_data("."), split, starts=False)
         if subset.name in COUNTS:
-            assert tuple(sum(s.category == c for s in samples) for c in openeqa.CATEGORIES) == COUNTS[subset.name]
+            assert tuple(sum(s.category == c for s in samples) for c in CATEGORIES) == COUNTS[subset.name]
         assert (len(samples), ids_hash(s.id for s in samples)) == (subset.questions, subset.ids_sha256), split
         assert not subset.source or {source_of(s) for s in samples} == {subset.source}
 
@@ -130,7 +148,7 @@ def test_averages_lie_between_their_kinds_of_questions() -> None:
 
 
 def test_an_ablation_is_the_system_that_is_left() -> None:
-    rows = {(p.table.name, p.system, p.metric): p.value for p in express.NUMBERS}
+    rows = {(p.table.name, p.system, p.metric): p.value for p in EXPRESS}
     for metric in ("express_c", "express_c_star", "express_e_path", "express_d_t"):
         assert rows["table 3", "Fine-EQA without FBE", metric] == rows[
             "table 2", "goal-oriented exploration (GOE)", metric]
@@ -149,8 +167,8 @@ def test_the_judge_s_name_is_read_as_official_judges_write_it() -> None:
     judge = OfficialMatch(ScriptedBackend([], model="gpt-4-1106-preview"), OfficialScorer(LLM_MATCH, ("a", "b"), {}, 9))
     found = of(beside(scores("openeqa", judge.name, [question(i) for i in IDS], openeqa_c=0.5),
                       manifest("openeqa", "active", 557)), "human")
-    assert f"official judging has prompt {openeqa.LLM_MATCH.prompt_sha256[:8]}" in found.reasons[0]
-    assert not any("model" in reason for reason in found.reasons) and EAC in express.EAC.words
+    assert f"official judging has prompt {OPENEQA[0].table.judging.prompt_sha256[:8]}" in found.reasons[0]
+    assert not any("model" in reason for reason in found.reasons) and EAC in EXPRESS[0].table.judging.words
 
 
 @pytest.mark.parametrize(("changed", "why"), [
@@ -176,13 +194,13 @@ def test_each_reason_is_said(changed: dict[str, object], why: str) -> None:
 
 def test_what_a_paper_prints_twice_is_told_once() -> None:
     """OpenEQA's tables 2 to 5 and EXPRESS-Bench's 2 and 3 repeat values; 28.3 and 27.7 are both printed."""
-    blind = [p.text for p in openeqa.NUMBERS if p.system == "LLaMA-2 blind" and p.table.subset == openeqa.ALL
+    blind = [p.text for p in OPENEQA if p.system == "LLaMA-2 blind" and p.table.subset == SUBSETS["all of EM-EQA"]
              and not p.category]
     assert blind == ["28.3±1.0", "27.7", "28.3±1.0"]
     for dataset, task, n, metric in (("openeqa", "em", 1636, "openeqa_c"), ("express", "active", 2044, "express_c")):
         found = beside(scores(dataset, "offline", [question("q")], **{metric: 0.5}), manifest(dataset, task, n))
         own = [(p.system, p.table.forced, p.table.subset.name) for b in found for p in b.published
-               if p.table.paper in (openeqa.PAPER, express.PAPER)]
+               if p in OPENEQA or p in EXPRESS]
         assert len(own) == len(set(own)) > 5
 
 
