@@ -1,9 +1,9 @@
 """Imports published results of other projects as a run: their answers, marks and path lengths, to be scored again.
 
-Formats: OpenEQA's predictions, [{question_id, answer}], and metrics, {question_id: mark}; a result folder of 3D-Mem
-(also Pred-EQA's): gpt_answer.json and path_length_list.pkl, or their parts gpt_answer_0.0_0.5.json ..., with Pred-EQA's
-express_bench_info_*.json of EXPRESS-Bench; lengths of reference paths, {question_id: metres} (gt_path_length.json);
-results.pkl of EXPRESS-Bench (Pred-EQA's, too) and trajectories of EmbodiedEval. All are read as data.
+Formats: OpenEQA's predictions, [{question_id, answer}], and metrics, {question_id: mark}; a result folder of 3D-Mem:
+gpt_answer.json and path_length_list.pkl, or their parts gpt_answer_0.0_0.5.json ...; lengths of reference paths,
+{question_id: metres} (gt_path_length.json); results.pkl of EXPRESS-Bench and trajectories of EmbodiedEval. All are read
+as data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.official import read_official_eac
@@ -30,7 +30,7 @@ from eqa_nodes.recordings.formats.agent_state import pickled_number
 from eqa_nodes.recordings.formats.plain_pickle import load_plain
 
 MOST_BYTES = 200_000_000
-_EXPRESS_FIELDS = ("question", "gen_answer", "EAC", "path_len", "goal_dis", "geodesic_distance")
+_EXPRESS_FIELDS = ("question_ind", "question", "gen_answer", "EAC", "path_len", "goal_dis", "geodesic_distance")
 _TRAJECTORY = re.compile(r"traj(\d+)", re.ASCII)
 _STEP = re.compile(r"(\d+)a\.json", re.ASCII)
 
@@ -70,34 +70,17 @@ def read_express(path: Path, samples: Sequence[Sample]) -> PublishedRun:
         data = load_plain(path.read_bytes(), path)
         if not isinstance(data, list) or not all(isinstance(result, dict) for result in data):
             raise ValueError("it must hold a list of results")
-        return _of_rows([_express_row(result, _counted(result, samples)) for result in data])
+        rows = [_express_row(result, samples) for result in data]
+        if len({row.id for row in rows}) != len(rows):
+            raise ValueError("it holds a question twice")
     except (OSError, ValueError, TypeError, EqaError) as error:
         raise ConfigError(f"{path} cannot be read as results of EXPRESS-Bench: {error}") from error
-
-
-def read_evaluated(path: Path, samples: Sequence[Sample]) -> PublishedRun:
-    """Read Pred-EQA's results on EXPRESS-Bench by question id, express_bench_evaluation_results.json.
-
-    As in its scorer, results without an `accuracy_score` are not counted. Raises ConfigError like read_express.
-    """
-    known = {sample.id: sample for sample in samples}
-    try:
-        return _of_rows([_express_row(result, _named(result, known)) for result in load(path)
-                         if "accuracy_score" in result])
-    except (ValueError, TypeError) as error:
-        raise ConfigError(f"{path} cannot be read as results of Pred-EQA on EXPRESS-Bench: {error}") from error
-
-
-def _of_rows(rows: Sequence[_ExpressRow]) -> PublishedRun:
-    if len({row.id for row in rows}) != len(rows):
-        raise ValueError("it holds a question twice")
     return PublishedRun({r.id: r.answer for r in rows}, {r.id: r.metres for r in rows if math.isfinite(r.metres)},
-                     {r.id: r.mark for r in rows}, {r.id: r.target_m for r in rows if math.isfinite(r.target_m)},
-                     {r.id: r.reference_m for r in rows})
+                        {r.id: r.mark for r in rows}, {r.id: r.target_m for r in rows if math.isfinite(r.target_m)},
+                        {r.id: r.reference_m for r in rows})
 
 
-@dataclass(frozen=True)
-class _ExpressRow:
+class _ExpressRow(NamedTuple):
     id: str
     answer: str
     mark: JudgeMark
@@ -106,28 +89,13 @@ class _ExpressRow:
     reference_m: float
 
 
-def _counted(result: Mapping[str, Any], samples: Sequence[Sample]) -> Sample:
-    index = _field(result, "question_ind")
+def _express_row(result: Mapping[str, Any], samples: Sequence[Sample]) -> _ExpressRow:
+    if missing := [name for name in _EXPRESS_FIELDS if name not in result]:
+        raise ValueError(f"a result has no {missing[0]!r}")
+    index, asked, answer, eac, *lengths = (result[name] for name in _EXPRESS_FIELDS)
     if type(index) is not int or not 0 <= index < len(samples):
         raise ValueError(f"question_ind {index!r:.40} is none of the data set's {len(samples)} questions")
-    return samples[index]
-
-
-def _named(result: Mapping[str, Any], samples: Mapping[str, Sample]) -> Sample:
-    name = str(_field(result, "question_id"))
-    if name not in samples:
-        raise ValueError(f"question_id {name!r:.40} is none of the data set's {len(samples)} questions")
-    return samples[name]
-
-
-def _field(result: Mapping[str, Any], name: str) -> Any:
-    if name not in result:
-        raise ValueError(f"a result has no {name!r}")
-    return result[name]
-
-
-def _express_row(result: Mapping[str, Any], sample: Sample) -> _ExpressRow:
-    asked, answer, eac, *lengths = (_field(result, name) for name in _EXPRESS_FIELDS)
+    sample = samples[index]
     if asked != sample.question:
         raise ValueError(f"question {sample.id} is {asked!r:.60} there and {sample.question!r:.60} in the data set: "
                          "name the data file that was asked")
@@ -135,7 +103,7 @@ def _express_row(result: Mapping[str, Any], sample: Sample) -> _ExpressRow:
         raise ValueError(f"gen_answer and EAC of question {sample.id} must be texts")
     metres, target_m, reference_m = map(pickled_number, lengths)
     if not (metres >= 0 and target_m >= 0 and reference_m >= 0):
-        raise ValueError(f"a length of question {sample.id} is negative or no number")
+        raise ValueError(f"a length of question {sample.id} is negative or not a number")
     try:
         mark = (JudgeMark(*read_official_eac(eac)) if math.isfinite(metres) else
                 JudgeMark(None, None, "its path is infinite"))
@@ -198,7 +166,6 @@ def _logs(folder: Path) -> list[JsonRecord]:
 
 _ANSWERS, _PATHS = "gpt_answer", "path_length_list"  # names of 3D-Mem's files, without parts and endings
 _RESULTS = "results.pkl"  # EXPRESS-Bench's
-_INFO = "express_bench_info"  # Pred-EQA's file for EXPRESS-Bench: distances to the target at the end and from the start
 
 
 def read_published(path: Path, samples: Sequence[Sample] = ()) -> PublishedRun:
@@ -209,7 +176,7 @@ def read_published(path: Path, samples: Sequence[Sample] = ()) -> PublishedRun:
     if path.suffix == ".pkl":
         return read_express(path, samples)
     if not path.is_dir():
-        return read_evaluated(path, samples) if _is_evaluated(path) else PublishedRun(_answers(path))
+        return PublishedRun(_answers(path))
     if (path / _RESULTS).is_file():
         return read_express(path / _RESULTS, samples)
     if is_trajectories(path):
@@ -223,8 +190,7 @@ def read_published(path: Path, samples: Sequence[Sample] = ()) -> PublishedRun:
     metres: dict[str, float] = {}
     for file in _parts(path, _PATHS, ".pkl"):
         metres |= read_numbers(file)
-    return PublishedRun(found, metres, target_m=_distances(path, "goal_dis"),
-                     reference_m=_distances(path, "geodesic_distance"))
+    return PublishedRun(found, metres)
 
 
 def read_lengths(path: Path) -> dict[str, float]:
@@ -293,28 +259,6 @@ def _parts(folder: Path, name: str, ending: str) -> list[Path]:
     """Return the file of a name, or its parts if they were never merged."""
     whole = folder / f"{name}{ending}"
     return [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*{ending}"))
-
-
-def _distances(folder: Path, named: str) -> dict[str, float]:
-    """Return a distance in Pred-EQA's file by question id; infinity means no path, null means unknown."""
-    found: dict[str, float] = {}
-    for file in _parts(folder, _INFO, ".json"):
-        data = _parsed(file, loads)
-        if not isinstance(data, dict) or not all(isinstance(each, dict) for each in data.values()):
-            raise ConfigError(f"{file} must hold {{question id: {{{named}: metres}}}}")
-        for name, each in data.items():
-            value = each.get(named)
-            if value is not None and not (type(value) in (int, float) and value >= 0):
-                raise ConfigError(f"{file}: {named} of question {name!r} must be a length, not {value!r:.40}")
-            if value is not None and math.isfinite(value):
-                found[name] = float(value)
-    return found
-
-
-def _is_evaluated(path: Path) -> bool:
-    """Return whether a file contains Pred-EQA's marked results of EXPRESS-Bench instead of answers."""
-    data = _parsed(path, loads)
-    return isinstance(data, list) and bool(data) and all(isinstance(r, dict) and "gen_answer" in r for r in data)
 
 
 def _answers(path: Path) -> dict[str, str | None]:

@@ -1,15 +1,14 @@
 """Exports a scored run in the result formats of other projects, for their scorers.
 
-3d-mem: gpt_answer.json and path_length_list.pkl, which Pred-EQA also writes for A-EQA. pred-eqa: the same in parts, and
-express_bench_info, as Pred-EQA writes them for EXPRESS-Bench. express: results.pkl of EXPRESS-Bench with marks. Pickles
-contain only numbers and texts.
+3d-mem: gpt_answer.json and path_length_list.pkl, which Pred-EQA also writes for A-EQA. express: results.pkl of
+EXPRESS-Bench with marks. Pickles contain only numbers and texts.
 """
 
 from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +19,6 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_bytes, write_json
 from eqa_nodes.core.types.geometry import position_to_habitat
 from eqa_nodes.core.types.samples import ACTIVE, Sample
-
-_WHOLE = "0.0_1.0"  # part of the questions in a file of Pred-EQA: all of them
 
 
 class Written(NamedTuple):
@@ -68,36 +65,19 @@ def write_form(run: Path, folder: Path, form: str) -> Written:
     return Written(tuple(sorted(folder.iterdir())), tuple(q.sample.id for q in asked if q.sample.id not in names))
 
 
-def _answers(folder: Path, asked: list[_Asked], part: str = "") -> list[_Asked]:
+def _answers(folder: Path, asked: list[_Asked]) -> list[_Asked]:
     """Write answers and path lengths."""
     done = [q for q in asked if q.score.status != "failed"]
-    write_json(folder / f"gpt_answer{part}.json", [{"question_id": q.sample.id, "answer": q.text} for q in done])
-    _pickled(folder / f"path_length_list{part}.pkl", {q.sample.id: q.score.metres for q in done})
+    write_json(folder / "gpt_answer.json", [{"question_id": q.sample.id, "answer": q.text} for q in done])
+    _pickled(folder / "path_length_list.pkl", {q.sample.id: q.score.metres for q in done})
     return done
-
-
-def _pred_eqa(folder: Path, asked: list[_Asked]) -> list[_Asked]:
-    done = _answers(folder, asked, f"_{_WHOLE}")
-    write_json(folder / f"express_bench_info_{_WHOLE}.json", {q.sample.id: _info(q) for q in done})
-    return done
-
-
-def _info(q: _Asked) -> Mapping[str, Any]:
-    """Return the known distances in metres, and positions in Habitat's axes."""
-    lengths = {"geodesic_distance": q.sample.reference_metres, "goal_dis": q.score.final_m}
-    places = {"final_position": _end(q), "goal_position": None if q.sample.target is None else
-              _habitat(q.sample.target)}
-    return {name: value for name, value in {**lengths, **places}.items() if value is not None}
 
 
 def _end(q: _Asked) -> list[float] | None:
+    """Return the robot's last position in Habitat's axes."""
     end = q.prediction.final_pose
-    return None if end is None else _habitat((end.x, end.y, q.sample.start_height_m or 0.0))
-
-
-def _habitat(point: Sequence[float]) -> list[float]:
-    """Convert a point from the map frame to Habitat's axes; a missing height is 0."""
-    return [float(value) for value in position_to_habitat((*point, 0.0)[:3])]
+    return None if end is None else [float(value) for value in position_to_habitat(
+        (end.x, end.y, q.sample.start_height_m or 0.0))]
 
 
 def _express(folder: Path, asked: list[_Asked]) -> list[_Asked]:
@@ -131,5 +111,4 @@ def _pickled(path: Path, value: object) -> None:
     write_bytes(path, pickle.dumps(value, protocol=4))
 
 
-FORMS: dict[str, Callable[[Path, list[_Asked]], list[_Asked]]] = {
-    "3d-mem": _answers, "pred-eqa": _pred_eqa, "express": _express}
+FORMS: dict[str, Callable[[Path, list[_Asked]], list[_Asked]]] = {"3d-mem": _answers, "express": _express}

@@ -5,21 +5,25 @@ Footnotes state the source of each row, and for runs also which published values
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich.console import Group
 
 from eqa_nodes.bench.metrics.compare import ScoredRun
 from eqa_nodes.bench.metrics.intervals import resampled_means
 from eqa_nodes.bench.metrics.scores import RESAMPLES
 from eqa_nodes.bench.reference.beside import own_values, reasons
 from eqa_nodes.bench.reference.published import PublishedValue, ambiguous_shares, published_values
+from eqa_nodes.bench.report.text_tables import markdown_table, notes_below, terminal_table
 from eqa_nodes.bench.running.manifest import answered_by
-from eqa_nodes.core.errors import ConfigError, StorageError, unknown
-from eqa_nodes.core.storage.codec import read_json
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.samples import ACTIVE, EM, Sample
 
 OWN_TABLES = ("openeqa", "express", "hm-eqa")  # data sets whose published tables have their own columns
@@ -179,21 +183,8 @@ def read_runs(given: Iterable[str]) -> dict[str, list[ScoredRun]]:
     return found
 
 
-def read_ambiguous(file: Path) -> dict[str, bool]:
-    """Read which questions have several right answers, {question_id: true or false}. Raises StorageError."""
-    marks = read_json(file)
-    if not isinstance(marks, dict) or not all(isinstance(mark, bool) for mark in marks.values()):
-        raise StorageError(f"{file} does not say which questions are ambiguous: expected {{question_id: true or "
-                           "false}")
-    return marks
-
-
-def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (), published: bool = True,
-                 ambiguous: Mapping[str, bool] | None = None) -> list[PaperTable]:
-    """Return the tables of the runs' data set. numbers: of the tables (default: all). Raises ConfigError.
-
-    ambiguous: which questions have several right answers, None = from the samples' metadata.
-    """
+def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = ()) -> list[PaperTable]:
+    """Return the tables of the runs' data set. numbers: of the tables (default: all). Raises ConfigError."""
     datasets = {run.manifest.dataset for own in runs.values() for run in own}
     if len(datasets) != 1:
         raise ConfigError(f"a table has one data set, and these runs have {', '.join(sorted(datasets)) or 'none'}: "
@@ -205,8 +196,8 @@ def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (), 
     for number in numbers:
         if number not in [layout.number for layout in layouts]:
             raise ConfigError(unknown("table", number, [layout.number for layout in layouts]))
-    beside = [p for p in published_values() if published and dataset in OWN_TABLES and p.table.dataset == dataset]
-    shares = tuple(_ambiguous(runs, ambiguous or {}))
+    beside = [p for p in published_values() if dataset in OWN_TABLES and p.table.dataset == dataset]
+    shares = tuple(_ambiguous(runs))
     return [_table(layout, runs, beside, shares) for layout in layouts if not numbers or layout.number in numbers]
 
 
@@ -336,14 +327,13 @@ def _limits(run: ScoredRun) -> dict[str, Any]:
             } if isinstance(limits, Mapping) else {}
 
 
-def _ambiguous(runs: dict[str, list[ScoredRun]], marks: Mapping[str, bool]) -> Iterator[str]:
+def _ambiguous(runs: dict[str, list[ScoredRun]]) -> Iterator[str]:
     """Yield the share of questions with several right answers: published, marked, and from the built-in houses."""
     every = [run for own in runs.values() for run in own]
     dataset, samples = every[0].manifest.dataset, {name: s for run in every for name, s in run.samples.items()}
     if (share := ambiguous_shares().get(dataset)) is not None:
         yield f"{share} % of the questions of {dataset} are ambiguous (EXPRESS-Bench, section 5.2)"
-    marked = [mark for name, sample in samples.items()
-              if isinstance(mark := marks.get(name, sample.metadata.get("ambiguous")), bool)]
+    marked = [mark for sample in samples.values() if isinstance(mark := sample.metadata.get("ambiguous"), bool)]
     if marked:
         yield f"{100 * sum(marked) / len(marked):.1f} % of {len(marked)} questions are marked as ambiguous"
     elif dataset.startswith("house"):
@@ -358,3 +348,54 @@ def _in_houses(samples: Iterable[Sample]) -> str:
     found = house_marks(samples)
     return (f"{100 * sum(found) / max(1, len(found)):.1f} % of {len(found)} questions fit several rooms or objects of "
             "their house, by their words and the scene graph")
+
+
+ABOUT = ("questions", "judge", "answerer", "privileged")  # columns of a CSV
+
+
+def paper_markdown(table: PaperTable) -> str:
+    """Return the table with its footnotes."""
+    rows = [(_named(row, f"**{row.name}**" if row.own else row.name), *(cell.text for cell in row.cells))
+            for row in table.rows]
+    return (f"Table {table.number}. {table.title}\n\n{markdown_table(('', *table.headings), rows)}\n"
+            + "".join(f"{number}. {note}\n" for number, note in enumerate(table.notes, 1)))
+
+
+def paper_terminal(table: PaperTable) -> Group:
+    """Return the table for the terminal: own rows in bold, then the footnotes."""
+    rows = [(_named(row, row.name), *(cell.text for cell in row.cells)) for row in table.rows]
+    printed = terminal_table(("", *table.headings), rows, title=f"Table {table.number}. {table.title}",
+                             bold=[k for k, row in enumerate(table.rows) if row.own],
+                             wrapped=range(1, len(table.headings) + 1))
+    return Group(printed, *notes_below(f"[{number}] {note}" for number, note in enumerate(table.notes, 1)))
+
+
+def _named(row: PaperRow, name: str) -> str:
+    return name + (f" [{','.join(map(str, row.notes))}]" if row.notes else "")
+
+
+def comma_separated(table: PaperTable) -> str:
+    """Return the unrounded values as CSV: for each column value, standard error and n; then the footnotes."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["row", "own", *ABOUT, *(f"{heading}{part}" for heading in table.headings
+                                     for part in ("", " standard error", " n")), "footnotes"])
+    for row in table.rows:
+        cells = [value for cell in row.cells
+                 for value in ("" if cell.value is None else f"{cell.value:.9g}",
+                               "" if cell.error is None else f"{cell.error:.6g}", cell.n or "")]
+        about = [row.about.get(name, "") for name in ABOUT]
+        notes = " | ".join(table.notes[number - 1] for number in row.notes)
+        writer.writerow([row.name, int(row.own), *about, *cells, notes])
+    return file.getvalue()
+
+
+def write_tables(tables: Sequence[PaperTable], folder: Path) -> list[Path]:
+    """Write each table as Markdown and as CSV (table-2.md etc.), and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    forms = {".md": paper_markdown, ".csv": comma_separated}
+    files = {folder / f"table-{table.number}{ending}": form(table)
+             for table in tables for ending, form in forms.items()}
+    for file, text in files.items():
+        write_bytes(file, text.encode())
+    return list(files)

@@ -1,20 +1,19 @@
-"""The score table: its columns, cells and footnotes, and its form in the terminal."""
+"""The score table of a run and the comparison of two: columns, cells and footnotes, for terminal and Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
-from rich.text import Text
+from rich.console import Group
 
 from eqa_nodes.bench.judges.base import CLIPPED
+from eqa_nodes.bench.metrics.compare import LEVEL, Comparison, Difference
 from eqa_nodes.bench.metrics.formulas import shown
 from eqa_nodes.bench.metrics.scores import Row, Scores
-from eqa_nodes.bench.metrics.values import BLIND, LEAVE_OUT, LOWEST, METRICS
+from eqa_nodes.bench.metrics.values import BLIND, LEAVE_OUT, LOWEST, METRICS, SHARES
 from eqa_nodes.bench.reference.beside import sentences
+from eqa_nodes.bench.report.text_tables import markdown_table, notes_below, terminal_table
 from eqa_nodes.bench.running.manifest import RunManifest, answered_by
 
 
@@ -61,36 +60,18 @@ _COSTS = 6  # index of the first column of costs
 _WIDE = 120  # terminal width that the whole table needs, characters
 
 
-class ScoreTable:
-    """The table for the terminal: in one piece if it fits, else marks above costs; then the footnotes."""
+def score_table(scores: Scores, manifest: RunManifest, width: int) -> Group:
+    """Return the table for a terminal of a width: in one piece if it fits, else marks above costs; then the footnotes.
 
-    def __init__(self, scores: Scores, manifest: RunManifest) -> None:
-        self._scores, self._manifest = scores, manifest
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        title = headline(self._scores, self._manifest)
-        if options.max_width >= _WIDE:
-            yield self._part(COLUMNS, title)
-        else:
-            yield self._part(COLUMNS[:_COSTS], title)
-            yield self._part((COLUMNS[0], *COLUMNS[_COSTS:]), "")
-        for note in footnotes(self._scores) + sentences(self._scores, self._manifest):
-            yield Text(f" {note}", style="dim")
-
-    def _part(self, columns: Sequence[ScoreColumn], title: str) -> Table:
-        table = Table(title=title or None, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
-        for column in columns:
-            first = column is COLUMNS[0]
-            table.add_column(column.heading.replace(" ", "\n", 1), justify="left" if first else "right",
-                             no_wrap=not first, min_width=12 if first else None, vertical="bottom")
-        for row in self._scores.rows:
-            table.add_row(*(column.cell(row) for column in columns), style="bold" if row.name == "all" else "")
-        return table
-
-
-def rich_table(scores: Scores, manifest: RunManifest) -> ScoreTable:
-    """Return the table for a terminal of any width, with comparable published results."""
-    return ScoreTable(scores, manifest)
+    The footnotes include comparable published results.
+    """
+    title = headline(scores, manifest)
+    parts = [(COLUMNS, title)] if width >= _WIDE else [(COLUMNS[:_COSTS], title), ((COLUMNS[0], *COLUMNS[_COSTS:]), "")]
+    tables = [terminal_table([column.heading.replace(" ", "\n", 1) for column in columns],
+                             [[column.cell(row) for column in columns] for row in scores.rows], title=above,
+                             bold=[k for k, row in enumerate(scores.rows) if row.name == "all"], wrapped=(0,),
+                             first_width=12) for columns, above in parts]
+    return Group(*tables, *notes_below(footnotes(scores) + sentences(scores, manifest)))
 
 
 def headline(scores: Scores, manifest: RunManifest) -> str:
@@ -185,3 +166,57 @@ def _said(n: int, one: str, many: str) -> str:
 def _of_tasks(row: Row) -> str:
     succ, gcs, spl = (_percent(name, name == "succ", digits=2)(row) for name in ("succ", "gcs", "task_spl"))
     return f"tasks, {row.name}: Succ. {succ} %, GcS {gcs} %, SPL {spl} % in steps, n {row.metrics['succ'].n}"
+
+
+HEADINGS = ("metric", "A", "B", "A - B [95 %]", "n", "p", "p, Holm")  # of a comparison
+_NAMED = 5  # maximum number of questions named in a line
+
+
+def comparison_tables(found: Comparison) -> Group:
+    """Return the tables of a comparison for the terminal, all questions and categories, then the footnotes."""
+    blocks = [block for block in (found.differences, found.categories) if block]
+    tables = [terminal_table(HEADINGS, map(_difference_cells, block), wrapped=(0,),
+                             bold=[k for k, row in enumerate(block) if row.differs]) for block in blocks]
+    return Group(*tables, *notes_below(comparison_notes(found)))
+
+
+def comparison_markdown(found: Comparison) -> str:
+    """Return the same as Markdown."""
+    blocks = [found.differences, *([found.categories] if found.categories else [])]
+    return "\n".join([*(markdown_table(HEADINGS, map(_difference_cells, block)) for block in blocks),
+                      "".join(f"- {note}\n" for note in comparison_notes(found))])
+
+
+def _difference_cells(row: Difference) -> tuple[str, ...]:
+    """Return the cells of a row of the table. Shares are percentages, their differences percentage points."""
+    factor, digits = (100, 1) if row.metric in SHARES else (1, 2)
+    name = f"{row.metric}, {row.category}" if row.category else row.metric
+    return (name + (" %" if factor == 100 else ""), f"{factor * row.a:.{digits}f}", f"{factor * row.b:.{digits}f}",
+            shown(row.difference, factor, digits, "+"), str(row.difference.n), _p(row.p),
+            _p(row.adjusted) + (" *" if row.differs else ""))
+
+
+def comparison_notes(found: Comparison) -> Iterator[str]:
+    """Yield notes for the reader: runs, questions, failures, and how p was computed."""
+    for letter, side in (("A", found.a), ("B", found.b)):
+        privileged = f"; privileged: {', '.join(side.privileged)}" if side.privileged else ""
+        yield f"{letter}: {side.run}, {side.dataset or 'questions'}, {side.answerer}, judge {side.judge}{privileged}"
+    yield f"{found.common} questions in both"
+    yield from found.notes
+    for state, both in found.both.items():
+        only = [f"{len(side.without[state])} only in {letter}{_some(side.without[state])}"
+                for letter, side in (("A", found.a), ("B", found.b)) if side.without[state]]
+        if both or only:
+            yield f"{state}: " + ", ".join([f"{both} in both", *only])
+    yield ("intervals: paired bootstrap, or Newcombe's where all values are 0 or 1; p: sign-flip test of the paired "
+           f"differences; * below {LEVEL:g} after Holm's correction for the rows of its table; metrics equal "
+           "everywhere are left out")
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _some(ids: Sequence[str]) -> str:
+    named = ", ".join(ids[:_NAMED])
+    return f" ({named}{', ..' if len(ids) > _NAMED else ''})"

@@ -13,10 +13,11 @@ from eqa_nodes.cli.options import FOLDER, listed, option, whole
 from eqa_nodes.core.components import DEFAULT_ANSWERER, DEFAULT_POLICY
 
 if TYPE_CHECKING:
+    from eqa_nodes.bench.metrics.calibrate import Realised, Reliability
     from eqa_nodes.bench.running.trials import Arm, Trial
     from eqa_nodes.core.types.samples import Sample
 
-CALIBRATION, TABLES, DIAGRAM = "calibration.json", "calibration.md", "reliability.svg"
+CALIBRATION, TABLES = "calibration.json", "calibration.md"
 # No probability is enough: the run weighs answers until there is nothing left to see.
 _NEVER = {"agent.enough": 2.0, "agent.calibration": ""}
 _INSISTS = 2.0  # agent.promise that no answer reaches: a model that repeats itself goes on too
@@ -28,8 +29,8 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibrate:
-    """Runs questions of the built-in houses in process and writes calibration.json for agent.calibration,
-    calibration.md and reliability.svg. The same command resumes after a kill.
+    """Runs questions of the built-in houses in process and writes calibration.json for agent.calibration, and
+    calibration.md. The same command resumes after a kill.
     """
 
     check: str = option("", "calibration to check, instead of fitting one (default: fit)", metavar="NAME|FILE")
@@ -64,15 +65,14 @@ class Calibrate:
         from rich.console import Console
 
         from eqa_nodes.bench.metrics.calibrate import calibrate
-        from eqa_nodes.bench.report.reliability import caption, reliability_svg, reliability_table
-        from eqa_nodes.core.storage.codec import write_json
+        from eqa_nodes.core.storage.codec import write_bytes, write_json
 
         arms = [self._arm(noise, None) for noise in self._noises()]
         fitted = calibrate(self._trials(out, samples, arms), self._source(samples))
         write_json(out / CALIBRATION, fitted.calibration)
-        _write(out, f"Fits on other houses than those asked about: {fitted.calibration.source}.\n\n"
-               f"{reliability_table(fitted.reliability)}",
-               reliability_svg(fitted.reliability, "Houses not fitted on"))
+        text = (f"Fits on other houses than those asked about: {fitted.calibration.source}.\n\n"
+                f"{reliability_table(fitted.reliability)}")
+        write_bytes(out / TABLES, text.encode())
         Console().print(f"{caption(fitted.reliability)}\nagent.calibration: {out / CALIBRATION}", soft_wrap=True)
 
     def _check(self, out: Path, samples: Sequence[Sample]) -> None:
@@ -80,11 +80,11 @@ class Calibrate:
         from rich.console import Console
 
         from eqa_nodes.bench.metrics.calibrate import realised, reliability, score
-        from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
         from eqa_nodes.core.agent.config import AgentConfig
         from eqa_nodes.core.agent.stopping import load_calibration, make_stop
         from eqa_nodes.core.components import ANSWERERS
         from eqa_nodes.core.errors import ConfigError
+        from eqa_nodes.core.storage.codec import write_bytes
 
         calibration, risks = load_calibration(self.check), (0.0, *self.risk)
         if len(set(risks)) < len(risks) or not all(0 < risk < 1 for risk in self.risk):
@@ -100,7 +100,7 @@ class Calibrate:
         for noise in noises:
             rows = [realised(risk, stop, by_arm[_name(noise, risk)]) for risk, stop in zip(risks, stops, strict=True)]
             text += f"\nNoise {noise}:\n\n{risk_table(rows)}"
-        _write(out, text, reliability_svg(found, f"{self.split.capitalize()} houses"))
+        write_bytes(out / TABLES, text.encode())
         Console().print(text, soft_wrap=True, markup=False)
 
     def _arm(self, noise: str, risk: float | None) -> Arm:
@@ -139,8 +139,29 @@ def _name(noise: str, risk: float | None) -> str:
     return f"{noise}, {'never stops' if risk is None else f'risk {risk:g}'}"
 
 
-def _write(out: Path, text: str, svg: str) -> None:
-    from eqa_nodes.core.storage.codec import write_bytes
+def caption(r: Reliability) -> str:
+    """Return the key values in one line."""
+    return (f"expected calibration error {r.ece:.3f}, Brier score {r.brier:.3f} (of always saying the share that is "
+            f"right: {r.base_brier:.3f}); {r.answers} weighed answers of {r.questions} episodes, each episode "
+            "weighted equally")
 
-    write_bytes(out / TABLES, text.encode())
-    write_bytes(out / DIAGRAM, svg.encode())
+
+def reliability_table(r: Reliability) -> str:
+    """Return the bins as Markdown, with the caption."""
+    from eqa_nodes.bench.report.text_tables import markdown_table
+
+    rows = [(f"{b.low:.1f}–{b.high:.1f}", str(b.answers), str(b.questions), f"{b.probability:.3f}",
+             f"{b.right:.3f} [{b.right_low:.3f}, {b.right_high:.3f}]") for b in r.bins]
+    table = markdown_table(("probability", "answers", "episodes", "mean", "share right [95 %]"), rows)
+    return f"{table}\n{caption(r)}\n"
+
+
+def risk_table(rows: Sequence[Realised]) -> str:
+    """Return accepted and realised risk as Markdown."""
+    from eqa_nodes.bench.report.text_tables import markdown_table
+
+    cells = [(f"{r.risk:g}" if r.risk else "none set", f"{r.threshold:g}",
+              f"{100 * r.wrong:.1f} [{100 * r.wrong_low:.1f}, {100 * r.wrong_high:.1f}]", f"{100 * r.answered:.1f}",
+              f"{100 * r.correctness:.1f}", f"{r.steps:.1f}", str(r.failed), str(r.questions)) for r in rows]
+    return markdown_table(("accepted risk", "threshold", "answered wrongly % [95 %]", "answered %", "C %", "steps",
+                           "failed", "n"), cells)

@@ -10,7 +10,7 @@ from eqa_nodes.cli.groups import names_of
 from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, option
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
     from eqa_nodes.bench.judges.base import Judge
 
@@ -27,11 +27,6 @@ def wide_console() -> Console:
     return console
 
 
-def print_table(table: RenderableType) -> None:
-    """Print a table."""
-    wide_console().print(table)
-
-
 def print_scores(out: Path, judge: Judge, failed: str = "", blind: Judge | None = None,
                  confidence: Judge | None = None) -> None:
     """Score a run and print its table. failed: "" = left out; it, blind, confidence: as in score_run."""
@@ -39,7 +34,7 @@ def print_scores(out: Path, judge: Judge, failed: str = "", blind: Judge | None 
 
     from eqa_nodes.bench.metrics.scores import score_run
     from eqa_nodes.bench.metrics.values import LEAVE_OUT
-    from eqa_nodes.bench.report.tables import rich_table
+    from eqa_nodes.bench.report.tables import score_table
     from eqa_nodes.bench.running.manifest import read_manifest
     from eqa_nodes.config.graph import settings
     from eqa_nodes.config.nodes import BridgeSettings
@@ -50,7 +45,8 @@ def print_scores(out: Path, judge: Judge, failed: str = "", blind: Judge | None 
     robot = settings(BridgeSettings, nodes).robot if isinstance(nodes, dict) else ROBOTS[DEFAULT]
     with closing(Truth(robot)) as truth:
         scores = score_run(out, judge, truth, failed=failed or LEAVE_OUT, blind=blind, confidence=confidence)
-    print_table(rich_table(scores, read_manifest(out)))
+    console = wide_console()
+    console.print(score_table(scores, read_manifest(out), console.width))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +67,13 @@ class Compare:
     def run(self) -> int:
         """Print what differs between two scored runs; write it where that was asked for."""
         from eqa_nodes.bench.metrics.compare import compare
-        from eqa_nodes.bench.report.compare_tables import ComparisonTable, markdown
+        from eqa_nodes.bench.report.tables import comparison_markdown, comparison_tables
         from eqa_nodes.core.storage.codec import write_bytes, write_json
 
         found = compare(self.a, self.b, metrics=self.metrics, any_judge=self.any_judge)
-        print_table(ComparisonTable(found))
+        wide_console().print(comparison_tables(found))
         if self.markdown:
-            write_bytes(self.markdown, markdown(found).encode())
+            write_bytes(self.markdown, comparison_markdown(found).encode())
         if self.json:
             write_json(self.json, found)
         return 0
@@ -117,23 +113,17 @@ class PaperTables:
                                      "(EM-EQA and A-EQA)", nargs="+", metavar="[NAME=]RUN")
     tables: tuple[str, ...] = option((), "numbers of the tables, such as 2,5 (default: all)", type=names_of,
                                      metavar="N,..")
-    no_published: bool = flag("leave the published rows out")
-    ambiguous: Path | None = option(None, "JSON file {question_id: true or false}: which questions have several right "
-                                    "answers; their share is stated below the tables (default: what the data set says)",
-                                    metavar="FILE")
-    out: Path | None = option(None, "folder for table-N.md, table-N.tex and table-N.csv (default: not written)",
+    out: Path | None = option(None, "folder for table-N.md and table-N.csv (default: not written)",
                               metavar="DIR", writes=FOLDER)
 
     def run(self) -> int:
         """Print the tables; write them where that was asked for."""
-        from eqa_nodes.bench.report.paper_formats import TerminalTable, write_tables
-        from eqa_nodes.bench.report.paper_tables import paper_tables, read_ambiguous, read_runs
+        from eqa_nodes.bench.report.paper_tables import paper_tables, paper_terminal, read_runs, write_tables
 
-        marks = None if self.ambiguous is None else read_ambiguous(self.ambiguous)
-        found = paper_tables(read_runs(self.runs), self.tables, not self.no_published, marks)
+        found = paper_tables(read_runs(self.runs), self.tables)
         console = wide_console()
         for table in found:
-            console.print(TerminalTable(table))
+            console.print(paper_terminal(table))
         if self.out is not None:
             files = write_tables(found, self.out)
             console.print(f"{len(files)} files in {self.out}", markup=False, soft_wrap=True)
@@ -142,13 +132,12 @@ class PaperTables:
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """Writes a scored run as the result folder of 3D-Mem, Pred-EQA or EXPRESS-Bench, for their own scorers."""
+    """Writes a scored run as the result folder of 3D-Mem or EXPRESS-Bench, for their own scorers."""
 
     run_folder: Path = argument("scored run directory", metavar="RUN")
     folder: Path = argument("folder for the files", metavar="DIR", writes=FOLDER)
-    to: str = option("3d-mem", "3d-mem: answers and path lengths, as Pred-EQA writes them for A-EQA, too; pred-eqa: "
-                     "those of EXPRESS-Bench in its form; express: results.pkl of EXPRESS-Bench with marks and "
-                     "groundings", choices=("3d-mem", "pred-eqa", "express"))
+    to: str = option("3d-mem", "3d-mem: answers and path lengths, as Pred-EQA writes them, too; express: results.pkl "
+                     "of EXPRESS-Bench with marks and groundings", choices=("3d-mem", "express"))
 
     def run(self) -> int:
         """Write the files and say what they do not hold."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,7 +16,7 @@ from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, from_zero, group
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eqa_nodes.bench.metrics.agreement import Marks, Variant
+    from eqa_nodes.bench.metrics.agreement import Agreement, Marks, Variant
 
 @dataclass(frozen=True, kw_only=True)
 class Agree:
@@ -47,28 +47,24 @@ class Agree:
             raise ConfigError("agreement is between two: name judges (--judges offline,llm-match) or marks (--marks "
                               "CSV)")
         pairs = {pair: agreement(marks[pair[0]], marks[pair[1]], self.seed) for pair in combinations(marks, 2)}
-        printed = table("a", "b", "n", "rho [95 %]", "equal %", "mean a", "mean b", "one alone")
-        for (a, b), same in pairs.items():
-            printed.add_row(a, b, str(same.n), rho(same.rho, same.low, same.high), f"{100 * same.equal:.1f}",
-                            f"{same.mean_a:.2f}", f"{same.mean_b:.2f}", str(same.left_out))
         console = wide_console()
-        console.print(printed)
+        console.print(table(("a", "b", "n", "rho [95 %]", "equal %", "mean a", "mean b", "one alone"),
+                            [(*pair, *_cells(same), str(same.left_out)) for pair, same in pairs.items()]))
         people = {name: marks[name] for name in map(str, self.marks) if name in marks}
         if len(people) > 2:
-            pooled = table("person", "n", "rho to the others pooled [95 %]", "mean", "others' mean")
-            for name, same in against_others(people, self.seed).items():
-                pooled.add_row(name, str(same.n), rho(same.rho, same.low, same.high), f"{same.mean_a:.2f}",
-                               f"{same.mean_b:.2f}")
-            console.print(pooled)
+            console.print(table(("person", "n", "rho to the others pooled [95 %]", "mean", "others' mean"), [
+                (name, str(same.n), rho(same.rho, same.low, same.high), f"{same.mean_a:.2f}", f"{same.mean_b:.2f}")
+                for name, same in against_others(people, self.seed).items()]))
         for (a, b), same in pairs.items():
             console.print(confusion(a, b, same.confusion))
-        sources = self._sources(marks)
-        if sources:
-            console.print(_by_source(sources, self.seed))
+        by_run = {run: {pair: agreement(own[pair[0]], own[pair[1]], self.seed) for pair in _pairs_of(own)}
+                  for run, own in self._sources(marks).items()}
+        if by_run:
+            console.print(table(("run", "a", "b", "n", "rho [95 %]", "equal %", "mean a", "mean b"), [
+                (run, *pair, *_cells(same)) for run, own in by_run.items() for pair, same in own.items()]))
         if self.json is not None:
-            write_json(self.json, {"pairs": [{"a": a, "b": b, **same._asdict()} for (a, b), same in pairs.items()],
-                                   "runs": {run: [{"a": a, "b": b, **agreement(x[a], x[b], self.seed)._asdict()}
-                                                  for a, b in _pairs_of(x)] for run, x in sources.items()}})
+            write_json(self.json, {"pairs": _records(pairs),
+                                   "runs": {run: _records(own) for run, own in by_run.items()}})
         return 0
 
     def _sources(self, marks: dict[str, Marks]) -> dict[str, dict[str, Marks]]:
@@ -111,29 +107,21 @@ def _pairs_of(marks: dict[str, Marks]) -> list[tuple[str, str]]:
     return [(a, b) for a, b in combinations(marks, 2) if marks[a].keys() & marks[b].keys()]
 
 
-def _by_source(sources: dict[str, dict[str, Marks]], seed: int) -> Table:
-    """Return how far each two agree on the answers of each mixed run."""
-    from eqa_nodes.bench.metrics.agreement import agreement
-
-    printed = table("run", "a", "b", "n", "rho [95 %]", "equal %", "mean a", "mean b")
-    for run, marks in sources.items():
-        for a, b in _pairs_of(marks):
-            same = agreement(marks[a], marks[b], seed)
-            printed.add_row(run, a, b, str(same.n), rho(same.rho, same.low, same.high), f"{100 * same.equal:.1f}",
-                            f"{same.mean_a:.2f}", f"{same.mean_b:.2f}")
-    return printed
+def _cells(same: Agreement) -> tuple[str, ...]:
+    return (str(same.n), rho(same.rho, same.low, same.high), f"{100 * same.equal:.1f}", f"{same.mean_a:.2f}",
+            f"{same.mean_b:.2f}")
 
 
-def table(first: str, *others: str) -> Table:
-    """Return an empty table with these headings."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+def _records(pairs: Mapping[tuple[str, str], Agreement]) -> list[dict[str, object]]:
+    return [{"a": a, "b": b, **same._asdict()} for (a, b), same in pairs.items()]
 
-    made = Table(box=SIMPLE_HEAD)
-    made.add_column(first)
-    for heading in others:
-        made.add_column(heading, justify="left" if heading in ("b", "value") else "right")
-    return made
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table whose text columns are aligned to the left."""
+    from eqa_nodes.bench.report.text_tables import terminal_table
+
+    left = [k for k, heading in enumerate(headings) if k == 0 or heading in ("a", "b", "value")]
+    return terminal_table(headings, rows, left=left, wrapped=range(len(headings)), gap=2)
 
 
 def rho(value: float | None, low: float | None, high: float | None) -> str:
@@ -145,10 +133,8 @@ def rho(value: float | None, low: float | None, high: float | None) -> str:
 
 def confusion(a: str, b: str, counted: Sequence[Sequence[int]]) -> Table:
     """Return the marks 1 to 5 of two side by side: rows of a, columns of b."""
-    counts = table(f"{a} \\ {b}", *(str(mark) for mark in range(1, 6)))
-    for mark, row in enumerate(counted, 1):
-        counts.add_row(str(mark), *(str(n) if n else "·" for n in row))
-    return counts
+    return table((f"{a} \\ {b}", *"12345"),
+                 [(str(mark), *(str(n) if n else "·" for n in row)) for mark, row in enumerate(counted, 1)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,12 +167,9 @@ class Robustness:
         with marking_bar(console) as say:
             rows = sweep(self.out, self.judge, self.how.options(), self.vary, models=self.models,
                          threads=self.how.settings.judge_threads, limit=self.questions, seed=self.seed, progress=say)
-        printed = table("varied", "value", "n", "unscored", "C %", "rho to base [95 %]", "equal %")
-        for row in rows:
-            printed.add_row(row.axis, row.value, str(row.marked), str(row.unscored),
-                            "–" if row.c is None else f"{100 * row.c:.1f}", rho(row.rho, row.low, row.high),
-                            "–" if row.equal is None else f"{100 * row.equal:.1f}")
-        console.print(printed)
+        console.print(table(("varied", "value", "n", "unscored", "C %", "rho to base [95 %]", "equal %"), [
+            (row.axis, row.value, str(row.marked), str(row.unscored), _percent(row.c), rho(row.rho, row.low, row.high),
+             _percent(row.equal)) for row in rows]))
         for axis in dict.fromkeys(row.axis for row in rows[1:]) if self.matrices else ():
             console.print(_correlations(axis, rows))
         for row in rows if self.matrices else ():
@@ -197,12 +180,13 @@ class Robustness:
 
 def _correlations(axis: str, rows: Sequence[Variant]) -> Table:
     """Return rho of each two settings of an axis, the base among them, as OpenEQA's tables 6 and 8 to 10 print it."""
+    shown = {k: row.value or "base" for k, row in enumerate(rows) if row.axis in ("base", axis)}
+    return table((axis, *shown.values()), [(name, *(rho(rows[k].rhos[j], None, None) for j in shown))
+                                           for k, name in shown.items()])
 
-    shown = [k for k, row in enumerate(rows) if row.axis in ("base", axis)]
-    printed = table(axis, *(rows[k].value or "base" for k in shown))
-    for k in shown:
-        printed.add_row(rows[k].value or "base", *(rho(rows[k].rhos[j], None, None) for j in shown))
-    return printed
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
 
 
 @dataclass(frozen=True, kw_only=True)

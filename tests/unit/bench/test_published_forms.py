@@ -134,47 +134,6 @@ def test_the_command_takes_the_marks_of_the_results(tmp_path: Path, capsys: pyte
     assert means == pytest.approx({"express_c": 0.5, "express_c_star": 0.8, "express_d_t": 1.0})
 
 
-def evaluated(name: str, eac: str, path_len: float, goal_dis: float, **more: Any) -> dict[str, Any]:
-    """Return one result of EXPRESS-Bench as Pred-EQA writes it; l is 6 m."""
-    grounding, mark = eac.split(", ")
-    return {"question_id": name, "question": f"What is {name[1:]}?", "answer": "a lamp", "gen_answer": "A lamp.",
-            "category": "state", "EAC": f"Your mark: {eac}", "image_alignment_score": float(grounding),
-            "accuracy_score": int(mark), "path_len": path_len, "geodesic_distance": 6.0, "goal_dis": goal_dis, **more}
-
-
-def test_pred_eqa_results_of_express_are_scored_as_by_their_own_scorer(tmp_path: Path) -> None:
-    """A result that their judge could not mark counts nowhere, not even in d_T."""
-    lost = {"question_id": "e3", "question": "What is 3?", "gen_answer": "", "error": "Score parsing failed"}
-    results = tmp_path / "express_bench_evaluation_results.json"
-    results.write_text(json.dumps([evaluated("e0", "1.0, 5", 12.0, 1.5), evaluated("e1", "0.5, 4", 3.0, math.inf),
-                                   evaluated("e2", "0.0, 3", math.inf, 0.5), lost]))
-    found = read_published(results, QUESTIONS)
-    assert write_run(tmp_path / "run", "mine", QUESTIONS, found, {}, "theirs") == ["e3"]
-    row = score_run(tmp_path / "run", GivenMarks(found.marks, results.name)).rows[0]
-    means = {name: row.metrics[name].mean for name in ("express_c", "express_c_star", "express_e_path", "express_d_t")}
-    assert means == pytest.approx({"express_c": (1 + 0.4) / 2, "express_c_star": (1 + 0.8) / 2,
-                                   "express_e_path": (0.5 + 0.4) / 2, "express_d_t": (1.5 + 0.5) / 2})
-    results.write_text(json.dumps([evaluated("e9", "1.0, 5", 1.0, 1.0)]))
-    with pytest.raises(ConfigError, match="question_id 'e9'"):
-        read_published(results, QUESTIONS)
-
-
-def test_pred_eqa_distances_of_express_are_read(tmp_path: Path) -> None:
-    (tmp_path / "gpt_answer_0.0_1.0.json").write_text(json.dumps([{"question_id": "e0", "answer": "a lamp"}]))
-    (tmp_path / "path_length_list_0.0_1.0.pkl").write_bytes(pickle.dumps({"e0": 2.0}))
-    info = tmp_path / "express_bench_info_0.0_1.0.json"
-    info.write_text(json.dumps({"e0": {"geodesic_distance": 6.0, "goal_dis": 1.5, "goal_position": None},
-                                "e1": {"geodesic_distance": 4.0, "goal_dis": math.inf}, "e2": {"goal_dis": None}}))
-    found = read_published(tmp_path, QUESTIONS)
-    assert (found.target_m, found.reference_m) == ({"e0": 1.5}, {"e0": 6.0, "e1": 4.0})
-    write_run(tmp_path / "run", "mine", QUESTIONS, found, {}, "theirs")
-    row = score_run(tmp_path / "run", GivenMarks({"e0": 5}, "m")).rows[0]
-    assert (row.metrics["express_d_t"].mean, row.metrics["npl"].mean) == (1.5, 1.0)
-    info.write_text('{"e0": {"goal_dis": "far"}}')
-    with pytest.raises(ConfigError, match="goal_dis of question 'e0' must be a length"):
-        read_published(tmp_path, QUESTIONS)
-
-
 def test_abstentions_count_as_3d_mem_counts_them(tmp_path: Path) -> None:
     """3D-Mem's scorer takes no null answers, so that they have no mark: the blind mark and an infinite path."""
     samples = [Sample(name, "?", "a", reference_metres=4.0) for name in "ab"]

@@ -6,7 +6,6 @@ import multiprocessing.dummy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -24,10 +23,10 @@ from eqa_nodes.bench.metrics.calibrate import (
     risk_curve,
 )
 from eqa_nodes.bench.metrics.question_score import QuestionScore
-from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
 from eqa_nodes.bench.running import trials
 from eqa_nodes.bench.running.trials import TRIALS, Arm, GradedAnswer, Trial, noise_of, read_trials, run_trials
 from eqa_nodes.cli import main
+from eqa_nodes.cli.bench.calibrate import reliability_table, risk_table
 from eqa_nodes.core.agent.stopping import Calibration
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import dumps
@@ -158,6 +157,7 @@ def test_reliability_by_hand() -> None:
     assert found.ece == pytest.approx((0.5 * 0.15 + 1.5 * (0.95 - 0.5 / 1.5)) / 2)
     assert found.brier == pytest.approx((0.5 * 0.05 ** 2 + 0.5 * 0.15 ** 2 + 0.95 ** 2) / 2)
     assert (found.base_brier, found.answers, found.questions) == (pytest.approx(0.25), 3, 2)
+    assert "| 0.8–0.9 | 1 | 1 | 0.850 | 1.000 [0.207, 1.000] |" in reliability_table(found)
 
 
 def test_a_certain_answer_lies_in_the_last_bin_and_nothing_weighed_is_an_error() -> None:
@@ -171,13 +171,6 @@ def test_realised_counts_wrong_answers_but_neither_abstentions_nor_failures() ->
     found = realised(0.1, 0.8, rows)
     assert (found.wrong, found.answered, found.correctness, found.failed) == (0.25, 0.5, pytest.approx(2.25 / 4), 1)
     assert "| 0.1 | 0.8 | 25.0 [4.6, 69.9] | 50.0 | 56.2 | 10.0 | 1 | 4 |" in risk_table([found])
-
-
-def test_the_diagram_is_a_picture_with_a_dot_a_bin() -> None:
-    found = reliability([scored((0.95, True), (0.15, False)), scored((0.55, True))])
-    svg = ElementTree.fromstring(reliability_svg(found, "a < b & c"))
-    assert len(svg.findall(".//{*}circle")) == 3 and "a < b & c" in "".join(svg.itertext())
-    assert "| 0.9–1.0 | 1 | 1 | 0.950 | 1.000 [0.207, 1.000] |" in reliability_table(found)
 
 
 def test_trials_survive_a_kill_in_the_middle_of_a_line(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.metrics.compare import compare
 from eqa_nodes.bench.metrics.intervals import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, score_run
-from eqa_nodes.bench.report.compare_tables import ComparisonTable, footnotes, markdown
+from eqa_nodes.bench.report.tables import comparison_markdown, comparison_notes, comparison_tables
 from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.cli import main
@@ -95,7 +95,7 @@ def test_notes_say_who_answered_and_what_was_privileged(tmp_path: Path) -> None:
     scores = json.loads((b / SCORES).read_text())
     (b / SCORES).write_text(json.dumps({**scores, "privileged": ["LabelReader"]}))
     write_json(b / MANIFEST, replace(read_manifest(b), model="vlm", asked="gpt-4o"))
-    first, second = list(footnotes(compare(a, b)))[:2]
+    first, second = list(comparison_notes(compare(a, b)))[:2]
     assert second == f"B: {b}, house, answerer vlm, model gpt-4o, judge by number; privileged: LabelReader"
     assert "privileged" not in first
 
@@ -159,8 +159,8 @@ def test_table_markdown_and_json_say_the_same(tmp_path: Path, capsys: pytest.Cap
     a, b = played(tmp_path / "a", "5" * 24), played(tmp_path / "b", "1" * 23 + "5")
     found = compare(a, b)
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(ComparisonTable(found))
-    shown, written = console.export_text(), markdown(found)
+    console.print(comparison_tables(found))
+    shown, written = console.export_text(), comparison_markdown(found)
     for text in ("openeqa_c %", "100.0", "4.2", "+95.8 [+74.6, +99.3]", "< 0.001 *", "24 questions in both"):
         assert text in shown and text in written, text
     assert main(["bench", "compare", str(a), str(b), "--json", str(tmp_path / "c.json"), "--markdown",

@@ -201,7 +201,7 @@ def test_cells_of_the_table(tmp_path: Path) -> None:
 def test_terminal_table_shows_every_cell_at_any_width(tmp_path: Path, width: int) -> None:
     scores = score_run(make_run(tmp_path), OfflineJudge())
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(tables.rich_table(scores, read_manifest(tmp_path)))
+    console.print(tables.score_table(scores, read_manifest(tmp_path), width))
     shown = console.export_text()
     assert "…" not in shown
     assert "privileged: LabelAnswerer" in shown

@@ -17,8 +17,15 @@ from eqa_nodes.bench.metrics.compare import ScoredRun
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.metrics.values import value_of
 from eqa_nodes.bench.published import PublishedRun, write_run
-from eqa_nodes.bench.report.paper_formats import FORMATS, write_tables
-from eqa_nodes.bench.report.paper_tables import PaperCell, PaperTable, paper_tables, read_runs
+from eqa_nodes.bench.report.paper_tables import (
+    PaperCell,
+    PaperTable,
+    comma_separated,
+    paper_markdown,
+    paper_tables,
+    read_runs,
+    write_tables,
+)
 from eqa_nodes.bench.running.manifest import MANIFEST, finish_manifest, read_manifest
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, StorageError
@@ -78,7 +85,6 @@ def test_published_rows_stand_above_as_they_were_printed(tmp_path: Path) -> None
     assert (of(two, svm)["EM-EQA all C"].text, [*of(four, svm).values()][-1].text) == ("34.3±1.0", "34.3±1.1")
     assert [c.text for c in of(three, "LLaMA-2 blind").values()] == ["27.7", "–", "28.8", "–"]
     assert [r.own for r in two.rows] == [False] * 23 + [True] and len(five.rows) == len(three.rows) == 11
-    assert [r.name for r in paper_tables(read_runs([str(tmp_path / "ours")]), ["2"], False)[0].rows] == ["ours"]
 
 
 def test_runs_of_one_name_fill_one_row(tmp_path: Path) -> None:
@@ -125,10 +131,8 @@ def test_captions_say_what_values_rest_on_in_every_format(tmp_path: Path) -> Non
     two = paper_tables(read_runs([ours, other]), ["2"])[0]
     for words in ("ours: 4 questions, judge marks of m, answerer ours, privileged: nothing",
                   "other: 4 of 184 questions, judge marks of m, answerer ours, model gpt_4o, privileged: LabelReader"):
-        assert words in FORMATS[".md"](two).splitlines()[0]
-        assert words.replace("_", r"\_") in next(
-            line for line in FORMATS[".tex"](two).splitlines() if line.startswith(r"\caption"))
-    rows = {row["row"]: row for row in csv.DictReader(io.StringIO(FORMATS[".csv"](two)))}
+        assert words in paper_markdown(two).splitlines()[0]
+    rows = {row["row"]: row for row in csv.DictReader(io.StringIO(comma_separated(two)))}
     assert [rows["other"][name] for name in ("questions", "judge", "answerer", "privileged")] == [
         "4 of 184 questions", "marks of m", "answerer ours, model gpt_4o", "LabelReader"]
     assert rows["GPT-4V"]["judge"].startswith("LLM-Match") and rows["GPT-4V"]["privileged"] == ""
@@ -174,17 +178,6 @@ def test_columns_of_another_paper_have_no_published_rows(tmp_path: Path) -> None
     finish_manifest(out, task=ACTIVE)
     score_run(out, GivenMarks({"a": 5.0}, "m"))
     assert [row.name for row in paper_tables(read_runs([str(out)]), ["2"])[0].rows] == ["ours"]
-
-
-def test_people_may_say_which_questions_are_ambiguous(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No published file says it; a question counts once, in however many runs it was asked."""
-    runs, file = [run(tmp_path / name) for name in ("ours", "other")], tmp_path / "marks.json"
-    file.write_text(json.dumps({"s1": True, "s2": True, "h1": True, "h2": False, "nowhere": True}))
-    assert main(["bench", "table", *runs, "--tables", "2", "--ambiguous", str(file)]) == 0
-    assert "75.0 % of 4 questions are marked as ambiguous" in capsys.readouterr().out
-    file.write_text(json.dumps({"s1": 1}))
-    assert main(["bench", "table", *runs, "--ambiguous", str(file)]) == 2
-    assert "expected {question_id: true or false}" in capsys.readouterr().err
 
 
 def test_footnotes_are_about_the_values_of_their_table(tmp_path: Path) -> None:
@@ -259,17 +252,14 @@ def test_every_format_holds_the_same_values(tmp_path: Path) -> None:
     name = "100 % of_ours & more"
     tables = paper_tables(read_runs([f"{name}={run(tmp_path / 'ours')}"]), ["2"])
     files = write_tables(tables, tmp_path / "out")
-    assert [f.name for f in files] == ["table-2.md", "table-2.tex", "table-2.csv"]
+    assert [f.name for f in files] == ["table-2.md", "table-2.csv"]
     lines = files[0].read_text().splitlines()
     assert {line.count("|") for line in lines if line.startswith("|")} == {8}
     assert any(line.startswith(f"| **{name}** [") and "62.5±" in line for line in lines)
-    tex = files[1].read_text()
-    assert r"100 \% of\_ours \& more$^{" in tex and r"62.5$\pm$" in tex and tex.count(r"\begin") == tex.count(r"\end")
-    assert {row.count(" & ") for row in tex.splitlines() if row.endswith(r" \\") and "multicolumn" not in row} == {6}
-    rows = list(csv.DictReader(io.StringIO(files[2].read_text())))
+    rows = list(csv.DictReader(io.StringIO(files[1].read_text())))
     assert rows[-1]["row"] == name and float(rows[-1]["EM-EQA all C"]) == 62.5 and rows[-1]["EM-EQA all C n"] == "4"
     assert float(rows[0]["EM-EQA ScanNet C"]) == 32.5 and rows[0]["EM-EQA ScanNet C standard error"] == "1.2"
-    assert len(FORMATS) == 3 and all(None not in row.values() for row in rows)
+    assert all(None not in row.values() for row in rows)
 
 
 def test_wrong_requests_are_refused(tmp_path: Path) -> None:
@@ -287,6 +277,5 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["bench", "table", ours, "--tables", "2,3", "--out", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "Table 2. Correctness C and efficiency E. ours: 4 questions, judge marks of m" in out and "Table 3" in out
-    assert "62.5±" in out and "6 files in" in out
-    assert len(list((tmp_path / "out").iterdir())) == 6
-    assert main(["bench", "table", ours, "--no-published"]) == 0 and "GPT-4V" not in capsys.readouterr().out
+    assert "62.5±" in out and "4 files in" in out
+    assert len(list((tmp_path / "out").iterdir())) == 4
