@@ -116,7 +116,7 @@ def ambiguous_shares() -> Mapping[str, float]:
 def _content() -> dict[str, Any]:
     text = resources.files("eqa_nodes.bench.reference").joinpath("published.yaml").read_text(encoding="utf-8")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, where it is built in, takes a tenth of the time
-    content: dict[str, Any] = yaml.load(text, loader)
+    content: dict[str, Any] = loader(text).get_single_data()
     return content
 
 
