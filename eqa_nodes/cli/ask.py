@@ -164,7 +164,7 @@ class Asking:
             check_attached(self.attach, self.recording.bag.namespace, self.recording.bag.remap)
 
     def _about_history(self, text: str, say: Callable[[str], None]) -> EpisodeResult:
-        from eqa_nodes.core.storage.paths import check_folder
+        from eqa_nodes.core.storage.checks import check_folder
         from eqa_nodes.core.types.samples import Sample
         from eqa_nodes.runners.opening import check_answerer, open_history_runner
         from eqa_nodes.runners.sources import cache_folder

@@ -164,7 +164,7 @@ class ServeConsole:
 
     def _recorded(self, stack: ExitStack, feed: Feed) -> WatchedRobot:
         from eqa_nodes.console.recorded import RecordedRobot
-        from eqa_nodes.core.storage.paths import check_folder
+        from eqa_nodes.core.storage.checks import check_folder
         from eqa_nodes.runners.opening import open_history_runner
         from eqa_nodes.runners.sources import cache_folder
 

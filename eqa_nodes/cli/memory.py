@@ -103,8 +103,7 @@ class Recall:
         from rich.table import Table
 
         from eqa_nodes.cli.printing import shown
-        from eqa_nodes.core.memory.times import time_phrase
-        from eqa_nodes.core.memory.windows import unclear_time
+        from eqa_nodes.core.memory.times import time_phrase, unclear_time
         from eqa_nodes.core.storage.text import stored
         from eqa_nodes.core.types.questions import RecallQuery
 
@@ -136,8 +135,7 @@ class AskMemory:
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.errors import BadQuestion
         from eqa_nodes.core.memory.recollect import about_past
-        from eqa_nodes.core.memory.times import time_phrase
-        from eqa_nodes.core.memory.windows import unclear_time
+        from eqa_nodes.core.memory.times import time_phrase, unclear_time
 
         with self.file.opened() as store:
             said = store.recollect(check_question(self.question))

@@ -74,7 +74,7 @@ class Record:
 
         from eqa_nodes.config.profiles import profile
         from eqa_nodes.core.errors import StorageError
-        from eqa_nodes.core.storage.paths import check_folder
+        from eqa_nodes.core.storage.checks import check_folder
         from eqa_nodes.recordings.options import RecordingConfig
         from eqa_nodes.wire.graph import TOPICS
 

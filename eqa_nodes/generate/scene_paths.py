@@ -19,8 +19,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import Benchmark, DistractorView, ScenePath
 from eqa_nodes.recordings.history_views import ViewSelection, keyframe_of
-from eqa_nodes.tours.floors import floors_of
-from eqa_nodes.tours.tours import BLIND, Place, Tour, first_frame, plan_tour, spread_points
+from eqa_nodes.tours.tours import BLIND, Place, Tour, first_frame, floors_of, plan_tour, spread_points
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup, Simulator
 

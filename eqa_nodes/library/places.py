@@ -19,7 +19,7 @@ from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, StorageError
 from eqa_nodes.core.memory import MemoryStore, open_file
-from eqa_nodes.core.memory.windows import unclear_time
+from eqa_nodes.core.memory.times import unclear_time
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import NO_REPLY, Inquiry
 from eqa_nodes.core.types.progress import Progress

@@ -11,7 +11,7 @@ from eqa_nodes.config.nodes import MemorySettings
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection, within
-from eqa_nodes.core.memory.windows import WALL_NS
+from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.questions import Recalled, RecallQuery

@@ -19,7 +19,7 @@ from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import EqaError, LimitReached
-from eqa_nodes.core.memory.windows import WALL_NS
+from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, FlowStatus, RateWindow, StatusReport, judged
 from eqa_nodes.ros.subscriptions import INFORMS

@@ -12,8 +12,8 @@ from eqa_nodes.config.run import ATTACHED, ISOLATED, PROCESS, RunConfig
 from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.components import ANSWERERS, BACKENDS
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.storage.checks import check_file
 from eqa_nodes.core.storage.codec import encode
-from eqa_nodes.core.storage.paths import check_file
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.samples import EpisodeRunner, Sample
 from eqa_nodes.models.cassette import recorded_calls

@@ -34,8 +34,8 @@ from eqa_nodes.bench.running.workers import ProcessEngine
 from eqa_nodes.bench.samples import opened_by
 from eqa_nodes.cli.printing import doing, shown
 from eqa_nodes.config.run import ATTACHED, PROCESS, RunConfig, share_of
+from eqa_nodes.core.storage.checks import check_folder
 from eqa_nodes.core.storage.codec import encode, write_json
-from eqa_nodes.core.storage.paths import check_folder
 from eqa_nodes.core.types.progress import Progress as Searching
 from eqa_nodes.core.types.samples import ACTIVE, EM, EpisodeRunner, Sample
 from eqa_nodes.recordings.bags.history import BagOptions

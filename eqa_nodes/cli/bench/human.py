@@ -113,7 +113,7 @@ class Human:
         """Return what opens a question's history, as `eqa bench run --task em` does without labels."""
         from eqa_nodes.config.run import image_size
         from eqa_nodes.console.person_episodes import HistoryEpisode
-        from eqa_nodes.core.storage.paths import check_folder
+        from eqa_nodes.core.storage.checks import check_folder
         from eqa_nodes.recordings.history_views import ViewSelection, open_views
         from eqa_nodes.runners.sources import cache_folder, source_finder
 

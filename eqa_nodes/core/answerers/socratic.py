@@ -20,7 +20,7 @@ from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.errors import ModelError, StorageError
 from eqa_nodes.core.ledger import affordable
 from eqa_nodes.core.model import Backend, Message
-from eqa_nodes.core.storage.sqlite_files import check_tables
+from eqa_nodes.core.storage.checks import check_tables
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.costs import CallAccount

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.storage.sqlite_files import check_tables
+from eqa_nodes.core.storage.checks import check_tables
 
 VERSION = 4  # version of the file format, `PRAGMA user_version`
 APPLICATION_ID = 0x4551414D  # "EQAM" in the header of the file, as shown by `file` and sqlite3

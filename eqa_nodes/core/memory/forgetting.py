@@ -16,7 +16,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.keyframes import cell_of, item_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
-from eqa_nodes.core.memory.windows import unclear_time, window_of
+from eqa_nodes.core.memory.times import unclear_time, window_of
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import TEXT, FloorPixel, Keyframe
 

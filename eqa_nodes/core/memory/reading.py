@@ -15,7 +15,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps, moved, unpack
 from eqa_nodes.core.memory.recall import Recaller
-from eqa_nodes.core.memory.windows import FOR_EVER, WALL_NS
+from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS
 from eqa_nodes.core.types.geometry import compose, inverse
 from eqa_nodes.core.types.questions import MemoryObject, Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe

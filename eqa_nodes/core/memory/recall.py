@@ -38,7 +38,7 @@ from eqa_nodes.core.memory.scoring import (
     newest_first,
     spread,
 )
-from eqa_nodes.core.memory.windows import FOR_EVER, TimeWindow, unclear_time, window_of
+from eqa_nodes.core.memory.times import FOR_EVER, TimeWindow, unclear_time, window_of
 from eqa_nodes.core.types.questions import MemoryObject, RecallQuery
 
 _EXACT = 3000  # maximum number of rows with a query's words for ranking all of them

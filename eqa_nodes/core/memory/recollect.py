@@ -10,8 +10,7 @@ from eqa_nodes.core.language.politeness import direct
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
 from eqa_nodes.core.memory.reading import MemoryReader
-from eqa_nodes.core.memory.times import time_phrase
-from eqa_nodes.core.memory.windows import WALL_NS, window_of
+from eqa_nodes.core.memory.times import WALL_NS, time_phrase, window_of
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence, MemoryObject, Recollection
 
 _THING = r"(?:the |my |our |your |a |an )?(?P<thing>.+?)"

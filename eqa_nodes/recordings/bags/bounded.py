@@ -20,7 +20,7 @@ from rosbags.rosbag2 import storage_mcap
 from rosbags.rosbag2.reader import DirectoryReader
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.storage.sqlite_files import check_tables
+from eqa_nodes.core.storage.checks import check_tables
 
 MAX_BYTES = 1 << 28  # limit of a chunk or a message: a hundred times the usual size
 _MAX_METADATA = 4 << 20

@@ -21,7 +21,7 @@ import numpy as np
 
 from eqa_nodes.core.camera.image_geometry import metres
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.storage.sqlite_files import check_tables
+from eqa_nodes.core.storage.checks import check_tables
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory

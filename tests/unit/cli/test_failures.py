@@ -17,7 +17,7 @@ from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.cli import main
 from eqa_nodes.cli.terminal import in_one_line
 from eqa_nodes.core.errors import EqaError, ModelError
-from eqa_nodes.core.storage import paths
+from eqa_nodes.core.storage import checks
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.openai_chat import OpenAIChat
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
@@ -181,15 +181,15 @@ def test_a_full_disk_is_found_before_anything_starts(place: Path, monkeypatch: p
         def write(self, data: object) -> int:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(paths.tempfile, "TemporaryFile", lambda **options: Full())
+    monkeypatch.setattr(checks.tempfile, "TemporaryFile", lambda **options: Full())
     assert "No space left" in refused(capfd, *WRITING["run"], "out")
 
 
 def test_a_try_leaves_nothing_behind(place: Path) -> None:
     (place / "kept").mkdir()
     for folder in ("a/b/c", "kept", "kept/d"):
-        paths.check_folder(place / folder)
-    paths.check_file(place / "e" / "file")
+        checks.check_folder(place / folder)
+    checks.check_file(place / "e" / "file")
     assert sorted(place.rglob("*")) == [place / "kept"]
 
 

@@ -12,8 +12,7 @@ from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.generate.results import READERS, write_benchmark
 from eqa_nodes.generate.scene_paths import make_path
 from eqa_nodes.generate.values import ACCEPTED, QuestionAnswer, QuestionAttempt, ScenePath
-from eqa_nodes.tours.floors import floors_of
-from eqa_nodes.tours.tours import BLIND, RECIPES, TourHistory, plan_tour
+from eqa_nodes.tours.tours import BLIND, RECIPES, TourHistory, floors_of, plan_tour
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.floors import slab

@@ -10,7 +10,7 @@ import pytest
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
-from eqa_nodes.core.memory.windows import FOR_EVER, window_of
+from eqa_nodes.core.memory.times import FOR_EVER, window_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import RecallQuery
 from tests.fixtures.frames import LABELS, frame

@@ -22,7 +22,7 @@ from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.language.english import canonical, number, yes_no
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.recollect import about_past
-from eqa_nodes.core.memory.windows import window_of
+from eqa_nodes.core.memory.times import window_of
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.storage.text import printable, shown_name
 from eqa_nodes.core.types.questions import Answer
