@@ -12,6 +12,7 @@ from scipy import ndimage
 
 from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.furnish import RoomFurnisher
+from sim_bridge.house.rooms import room_kind
 from sim_bridge.house.scene import House, HouseObject, Opening
 
 CELL_M = 0.05
@@ -90,20 +91,6 @@ def floor_of(house: House) -> WalkableFloor:
 
 QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # maximum number of objects on the floor in each attempt, for tight rooms
 ARM_M = 0.75  # an object is within reach if the robot gets this near to it
-ESSENTIAL: dict[str, tuple[str, ...]] = {
-    "living room": ("sofa", "television", "coffee table"),
-    "dining room": ("dining table", "chair"),
-    "bedroom": ("bed", "wardrobe"),
-    "study": ("desk", "bookshelf"),
-    "kitchen": ("refrigerator", "oven", "kitchen sink", "kitchen counter"),
-    "bathroom": ("toilet", "bathroom sink"),
-    "laundry room": ("washing machine",),
-    "garage": ("workbench", "bicycle"),
-    "workout room": ("dumbbell rack",),
-    "pantry": ("pantry shelf",),
-    "closet": ("clothes rack",),
-    "entryway": ("shoe rack",),
-}
 
 
 class Merit(NamedTuple):
@@ -122,7 +109,7 @@ def furnish_room(
     empty = _state(furnisher)
     best: tuple[Merit, dict[str, object]] | None = None
     doors = [o for o in openings if o.kind != "window" and furnisher.room.id in o.rooms]
-    needed = ESSENTIAL.get(furnisher.room.kind, ())
+    needed = room_kind(furnisher.room.kind).needed
     for quota in QUOTAS:
         furnisher.__dict__.update(_copied(empty))
         furnisher.quota = quota

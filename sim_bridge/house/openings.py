@@ -11,32 +11,15 @@ from typing import NamedTuple
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.plan import WALL_M, PlannedRoom
+from sim_bridge.house.rooms import room_kind
 from sim_bridge.house.scene import HouseObject, Opening
 from sim_bridge.house.space import YAW, Block, Placement, UnplacedObject, footprint
 
 DOOR_M, DOOR_HEIGHT_M = 0.92, 2.06
 CORNER_M = 0.16  # minimum distance from an opening to a corner of the room
-OPEN_PLAN = {
-    frozenset(p)
-    for p in (
-        ("living room", "dining room"),
-        ("living room", "kitchen"),
-        ("dining room", "kitchen"),
-        ("living room", "hallway"),
-        ("hallway", "entryway"),
-    )
-}
-# sill height range, head and width range in metres of windows by room kind.
-WINDOWS: dict[str, tuple[tuple[float, float], float, tuple[float, float]]] = {
-    "bathroom": ((1.5, 1.6), 2.15, (0.5, 0.7)),
-    "kitchen": ((1.1, 1.2), 2.15, (0.9, 1.4)),
-    "laundry room": ((1.3, 1.5), 2.1, (0.6, 0.8)),
-    "garage": ((1.5, 1.6), 2.1, (0.7, 1.0)),
-    "hallway": ((0.9, 1.0), 2.1, (0.6, 0.8)),
-    "living room": ((0.55, 0.9), 2.25, (1.3, 2.0)),
-    "": ((0.85, 0.95), 2.2, (1.0, 1.6)),
-}
-DARK = ("closet", "pantry", "entryway")
+OPEN_PLAN = {frozenset(pair) for pair in (
+    ("living room", "dining room"), ("living room", "kitchen"), ("dining room", "kitchen"), ("living room", "hallway"),
+    ("hallway", "entryway"))}
 
 
 class Wall(NamedTuple):
@@ -179,8 +162,9 @@ def _front_door(dice: Dice, holes: Holes, cells: list[PlannedRoom], outer: list[
 def _windows(dice: Dice, holes: Holes, cells: list[PlannedRoom], wall: Wall) -> None:
     """Cut one window, or two into a long wall; some walls get none, to leave space for tall furniture."""
     kind = cells[wall.a].kind
+    windows = room_kind(kind).windows
     if (
-        kind in DARK
+        windows is None
         or wall.length < 1.3
         or any(o.rooms == (wall.a, -1) and o.kind == "door" and _on(o, wall) for o in holes.openings)
     ):
@@ -188,7 +172,7 @@ def _windows(dice: Dice, holes: Holes, cells: list[PlannedRoom], wall: Wall) -> 
     others = [o for o in holes.openings if o.kind == "window" and o.rooms[0] == wall.a]
     if others and dice.chance(0.5):
         return
-    sills, head, widths = WINDOWS.get(kind, WINDOWS[""])
+    sills, head, widths = windows
     number = 2 if wall.length > 4.6 and kind != "bathroom" else 1
     slot = (wall.length - WALL_M) / number
     for k in range(number):
@@ -210,7 +194,6 @@ def _add(holes: Holes, kind: str, wall: Wall, low: float, width: float, z: tuple
 
 
 DOOR_SPACE_M, CLOSED_SPACE_M, WINDOW_SPACE_M = 0.75, 0.5, 0.3
-CURTAINED = ("living room", "bedroom", "dining room", "study")
 
 
 def side_in(opening: Opening, furnisher: RoomFurnisher) -> str:
@@ -263,8 +246,9 @@ def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> l
         kind = "passage" if opening.kind == "door" and obj is None else opening.kind
         out.append(opening._replace(kind=kind, object_id=obj.id if obj else 0))
     for opening in out:
-        if opening.kind == "window" and furnishers[opening.rooms[0]].room.kind in CURTAINED and dice.chance(0.8):
-            _curtains(dice, opening, furnishers[opening.rooms[0]])
+        f = furnishers[opening.rooms[0]]
+        if opening.kind == "window" and room_kind(f.room.kind).curtains and dice.chance(0.8):
+            _curtains(dice, opening, f)
     return out
 
 

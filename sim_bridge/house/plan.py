@@ -11,43 +11,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sim_bridge.house.dice import Dice
+from sim_bridge.house.rooms import room_kind
 from sim_bridge.house.scene import Room
 
 WALL_M = 0.12
 
-# kind: area range (m2) and minimum width (m) of a cell.
-SPACE: dict[str, tuple[float, float, float]] = {
-    "living room": (19.0, 29.0, 3.9),
-    "kitchen": (10.0, 16.0, 2.9),
-    "dining room": (11.5, 18.0, 3.0),
-    "bedroom": (11.0, 18.0, 3.0),
-    "bathroom": (5.2, 8.6, 1.95),
-    "study": (8.0, 13.0, 2.5),
-    "laundry room": (5.2, 8.5, 1.9),
-    "entryway": (5.0, 8.5, 1.9),
-    "garage": (15.0, 22.0, 3.4),
-    "workout room": (10.0, 16.0, 2.9),
-    "pantry": (4.0, 6.5, 1.8),
-    "closet": (4.0, 6.5, 1.8),
-}
-# Rooms of the deep and of the shallow side; the others fit either.
-DEEP = ("living room", "dining room", "garage")
-SHALLOW = ("bathroom", "laundry room", "entryway")
 # Rooms behind another room, entered through it: (annex, host), and the annex's depth in metres.
 ANNEXES = {"pantry": "kitchen", "closet": "bedroom", "second bathroom": "bedroom"}
-OPTIONAL = (
-    "bedroom",
-    "dining room",
-    "study",
-    "entryway",
-    "garage",
-    "laundry room",
-    "second bathroom",
-    "bedroom",
-    "pantry",
-    "workout room",
-    "closet",
-)
+OPTIONAL = ("bedroom", "dining room", "study", "entryway", "garage", "laundry room", "second bathroom", "bedroom",
+            "pantry", "workout room", "closet")
 
 
 @dataclass
@@ -86,9 +58,9 @@ class StripSlot:
 
     def measure(self, depth: float) -> None:
         """Set the minimum and maximum width for a strip of this depth (both in metres)."""
-        low, high, narrow = SPACE[self.kind]
+        (low, high), narrow = room_kind(self.kind)[:2]
         if self.annex:
-            extra = SPACE[self.annex.removeprefix("second ")]
+            extra = room_kind(self.annex.removeprefix("second ")).area_m2
             low, high, narrow = low + extra[0], high + extra[1], max(narrow, 3.0)
         least = max(narrow, low / depth)
         self.limits = (least, max(least + 0.2, high / depth))
@@ -161,9 +133,9 @@ def _assign_strips(dice: Dice, columns: list[StripSlot], hub: str) -> tuple[list
     """Split the columns over the deep and the shallow strip, living room first, dining room and kitchen next to it."""
     deep, shallow = [], []
     for column in dice.shuffled(columns):
-        if column.annex or (hub == "hallway" and column.kind in DEEP):
+        if column.annex or (hub == "hallway" and room_kind(column.kind).side == "deep"):
             deep.append(column)
-        elif hub == "hallway" and column.kind in SHALLOW:
+        elif hub == "hallway" and room_kind(column.kind).side == "shallow":
             shallow.append(column)
         else:
             (deep if dice.chance(0.5) else shallow).append(column)
@@ -192,7 +164,7 @@ def _cells(
             x = cell.x1
             if column.annex and outer == 0.0:
                 kind = column.annex.removeprefix("second ")
-                cut = min(max(SPACE[kind][0] / column.width, 1.75 if kind != "bathroom" else 1.95), 2.2)
+                cut = min(max(room_kind(kind).area_m2[0] / column.width, 1.75 if kind != "bathroom" else 1.95), 2.2)
                 cells.append(PlannedRoom(kind, cell.x0, 0.0, cell.x1, cut, parent=cell))
                 cell.y0 = cut
         cells[-1 if cells[-1].parent is None else -2].x1 = length
@@ -223,64 +195,8 @@ def _turned(dice: Dice, layout: HouseLayout) -> HouseLayout:
     return HouseLayout(cells, depth if swap else width, width if swap else depth)
 
 
-FLOORS: dict[str, tuple[tuple[str, str], ...]] = {
-    "bathroom": (
-        ("small_tile", "white"),
-        ("small_tile", "turquoise"),
-        ("tile", "light gray"),
-        ("small_tile", "black"),
-        ("small_tile", "light blue"),
-        ("marble", "white"),
-    ),
-    "kitchen": (
-        ("tile", "white"),
-        ("tile", "beige"),
-        ("tile", "gray"),
-        ("small_tile", "light orange"),
-        ("wood", "brown"),
-    ),
-    "laundry room": (("tile", "light blue"), ("small_tile", "light green"), ("tile", "gray")),
-    "garage": (("concrete", "gray"),),
-    "workout room": (("carpet", "black"), ("carpet", "gray"), ("planks", "beige")),
-    "entryway": (("tile", "beige"), ("tile", "black"), ("marble", "white"), ("tile", "brown")),
-    "hallway": (("planks", "brown"), ("planks", "beige"), ("tile", "light gray"), ("marble", "cream")),
-    "bedroom": (
-        ("carpet", "beige"),
-        ("carpet", "blue"),
-        ("carpet", "light gray"),
-        ("planks", "beige"),
-        ("carpet", "green"),
-        ("planks", "brown"),
-        ("carpet", "light purple"),
-    ),
-    "pantry": (("tile", "beige"), ("planks", "brown")),
-    "closet": (("carpet", "beige"), ("planks", "beige")),
-    "": (("planks", "brown"), ("planks", "beige"), ("wood", "brown"), ("carpet", "beige"), ("planks", "gray")),
-}
-WALLS: dict[str, tuple[str, ...]] = {
-    "bathroom": ("tile", "small_tile", "tile", "plaster"),
-    "kitchen": ("plaster", "plaster", "tile"),
-    "living room": ("plaster", "plaster", "wallpaper_stripes", "brick"),
-    "garage": ("brick", "concrete"),
-    "bedroom": ("plaster", "wallpaper_stripes", "wallpaper_dots"),
-    "dining room": ("plaster", "wallpaper_stripes"),
-    "": ("plaster",),
-}
-COLOURS = (
-    "white",
-    "cream",
-    "light blue",
-    "light green",
-    "light yellow",
-    "light pink",
-    "light purple",
-    "light gray",
-    "light orange",
-    "beige",
-    "turquoise",
-    "white",
-    "yellow",
-)
+COLOURS = ("white", "cream", "light blue", "light green", "light yellow", "light pink", "light purple", "light gray",
+           "light orange", "beige", "turquoise", "white", "yellow")
 
 
 def finish(dice: Dice, cells: list[PlannedRoom]) -> list[Room]:
@@ -289,8 +205,9 @@ def finish(dice: Dice, cells: list[PlannedRoom]) -> list[Room]:
     rooms = []
     for index, (cell, name) in enumerate(zip(cells, _names(dice, cells), strict=True)):
         colours = colours or dice.shuffled(COLOURS)
-        floor, floor_colour = dice.pick(FLOORS.get(cell.kind, FLOORS[""]))
-        wall = dice.pick(WALLS.get(cell.kind, WALLS[""]))
+        kind = room_kind(cell.kind)
+        floor, floor_colour = dice.pick(kind.floors)
+        wall = dice.pick(kind.walls)
         colour = (
             dice.pick(("red", "brown", "white")) if wall == "brick" else "gray" if wall == "concrete" else colours.pop()
         )
