@@ -37,10 +37,10 @@ ANSWERERS = Registry("answerer", "eqa_nodes.answerers", {
     "random": f"{_ANSWERERS}.blind:RandomAnswerer",
     "socratic-captions": f"{_ANSWERERS}.socratic:CaptionAnswerer",
     "socratic-questioned": f"{_ANSWERERS}.socratic:QuestionCaptionAnswerer",
-    "socratic-graph": f"{_ANSWERERS}.scene_graph:GraphAnswerer",
-    "socratic-graph-no-boxes": f"{_ANSWERERS}.scene_graph:GraphAnswererNoBoxes",
-    "socratic-voxel": f"{_ANSWERERS}.scene_graph:VoxelAnswerer",
-    "socratic-voxel-no-boxes": f"{_ANSWERERS}.scene_graph:VoxelAnswererNoBoxes",
+    "socratic-graph": f"{_ANSWERERS}.socratic:GraphAnswerer",
+    "socratic-graph-no-boxes": f"{_ANSWERERS}.socratic:GraphAnswererNoBoxes",
+    "socratic-voxel": f"{_ANSWERERS}.socratic:VoxelAnswerer",
+    "socratic-voxel-no-boxes": f"{_ANSWERERS}.socratic:VoxelAnswererNoBoxes",
     "snapshot": f"{_ANSWERERS}.snapshot:SnapshotAnswerer",
 }, AnswererTraits())
 DEFAULT_ANSWERER = "label"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, cast
 
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
+from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.floor import Allowance, Decision, NavResult, Option, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import NO_REPLY, Inquiry

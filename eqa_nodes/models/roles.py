@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, STATED, RoleModel, RoleModels
+from eqa_nodes.core.answerers.asker import CHOOSE, ROLES, STATED, RoleModel, RoleModels
 from eqa_nodes.core.answerers.wordings import OWN
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.models import open_model

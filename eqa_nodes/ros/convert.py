@@ -34,7 +34,7 @@ from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceived
 from eqa_nodes.core.storage.text import stored
-from eqa_nodes.core.types import advice, floor, questions, views
+from eqa_nodes.core.types import calls, floor, questions, views
 from eqa_nodes.core.types.costs import UNLIMITED, CallBudget
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.inquiries import Inquiry
@@ -312,7 +312,7 @@ def option_msg(o: floor.Option) -> eqa.Option:
                       distance=float(o.distance_m), room=stored(o.room), value=float(o.value))
 
 
-def brief_fields(brief: advice.DecisionRequest) -> dict[str, Any]:
+def brief_fields(brief: calls.DecisionRequest) -> dict[str, Any]:
     """DecisionRequest -> the fields of an Advise request, except the question."""
     return {"views": [keyframe_msg(view) for view in brief.views], "options": [option_msg(o) for o in brief.options],
             "now": list(brief.now), "visited": [stored(room) for room in brief.visited],
@@ -320,7 +320,7 @@ def brief_fields(brief: advice.DecisionRequest) -> dict[str, Any]:
             "calls_left": brief.calls_left, **_targets(brief.targets)}
 
 
-def fill_advice(response: Any, said: advice.DecisionReply, question_id: str) -> Any:
+def fill_advice(response: Any, said: calls.DecisionReply, question_id: str) -> Any:
     """Write advice into an Advise response and return it."""
     fill_answer(response, said.answer)
     response.reasons, response.missing, response.room = stored(said.reasons), stored(said.missing), stored(said.room)
@@ -336,7 +336,7 @@ def weighed_fields(options: Sequence[floor.WeighedOption]) -> dict[str, Any]:
             "weights": [float(each.weight) for each in options], "rooms": [stored(each.room) for each in options]}
 
 
-def _targets(targets: Sequence[advice.TargetNote]) -> dict[str, Any]:
+def _targets(targets: Sequence[calls.TargetNote]) -> dict[str, Any]:
     return {"targets": [stored(target.what) for target in targets],
             "known": [stored(target.known) for target in targets]}
 

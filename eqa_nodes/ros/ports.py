@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point
 
 from eqa_nodes.core.errors import ErrorCode, LimitReached
 from eqa_nodes.core.protocols import Person, Ports
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
+from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.costs import UNLIMITED
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2

@@ -17,7 +17,7 @@ from eqa_nodes.core.camera.image_geometry import calibration_of, metres
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
 from eqa_nodes.core.ledger import limit_in
 from eqa_nodes.core.mapping.area import check_area
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
+from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.costs import UNLIMITED, CallBudget
 from eqa_nodes.core.types.floor import FREE, Allowance, Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, normalised, pose2_of

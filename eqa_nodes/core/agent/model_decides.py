@@ -18,8 +18,7 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.targets import targets
 from eqa_nodes.core.perception.projection import novelty, visible_pixel
 from eqa_nodes.core.protocols import Adviser, adviser_of
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
-from eqa_nodes.core.types.calls import option_at
+from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote, option_at
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question

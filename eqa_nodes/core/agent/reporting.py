@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from eqa_nodes.core.agent.config import AgentConfig
-from eqa_nodes.core.answerers.briefs import marks_in
+from eqa_nodes.core.answerers.advice import marks_in
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.ledger import Ledger
 from eqa_nodes.core.perception.projection import pixel_of
 from eqa_nodes.core.pillow import image_size
 from eqa_nodes.core.protocols import Answerer, Ports, adviser_of
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
-from eqa_nodes.core.types.calls import CallPicture, ModelCall, OptionMark
+from eqa_nodes.core.types.calls import CallPicture, DecisionReply, DecisionRequest, ModelCall, OptionMark
 from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2

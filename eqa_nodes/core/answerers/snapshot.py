@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from eqa_nodes.core.answerers.asker import PromptedModel
+from eqa_nodes.core.answerers.asker import PromptedModel, RoleModels
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion, AnswererOptions
 from eqa_nodes.core.answerers.object_graph import Snapshot, objects_in, snapshots
-from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, ReadReply, read_answer, read_prose

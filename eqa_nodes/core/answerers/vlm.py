@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
-from eqa_nodes.core.answerers.advice import FORM, read_advice
+from eqa_nodes.core.answerers.advice import FORM, read_advice, shown
 from eqa_nodes.core.answerers.asker import PromptedModel
-from eqa_nodes.core.answerers.briefs import shown
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion, AnswererOptions
 from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_assessments, read_prose, read_regions
 from eqa_nodes.core.answerers.vlm_views import PointScale, heading, lettered, picture
 from eqa_nodes.core.model import Backend, Choice
 from eqa_nodes.core.traits import AnswererTraits
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
+from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
@@ -43,7 +42,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
     from that of "yes" (explore-eqa, Ren et al. 2024; EXPRESS-Bench, 2025), with two calls per view (Backend.choose).
     Here the model states both for all views in one call: a step needs at most two calls, and models without
     probabilities work too, but stated weights are coarser and less calibrated than probabilities. The roles "values"
-    and "stop" use probabilities as the papers do if their `how` is "choose" (core/answerers/roles.py).
+    and "stop" use probabilities as the papers do if their `how` is "choose" (core/answerers/asker.py).
 
     Privileged from the first view with a simulator's labels on: its caption says what a robot would not know.
     """

@@ -124,7 +124,7 @@ class Evidence(NamedTuple):
 
 
 class RoleCost(NamedTuple):
-    """The cost of one model in one role (core/answerers/roles.py)."""
+    """The cost of one model in one role (core/answerers/asker.py)."""
 
     role: str
     model: str

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.briefs import NOT_KNOWN
+from eqa_nodes.core.answerers.advice import NOT_KNOWN
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import WRONG_FORM, Message, Picture

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
-from eqa_nodes.core.types import advice, floor, questions, views
+from eqa_nodes.core.types import calls, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.ros import convert
 from eqa_nodes.runners.in_process import rounded_as_in_message
@@ -159,15 +159,15 @@ def test_a_question_keeps_all_its_options(question: questions.Question) -> None:
 unit = st.floats(0, 1)
 options = st.builds(floor.Option, number, number, number, texts | st.sampled_from((floor.LOOK_ROUND, floor.POINTED)),
                     number, texts, unit)
-several = st.lists(st.builds(advice.TargetNote, texts, texts), max_size=3).map(tuple)
+several = st.lists(st.builds(calls.TargetNote, texts, texts), max_size=3).map(tuple)
 some_texts = st.lists(texts, max_size=3).map(tuple)
 
 
 @settings(max_examples=30)
-@given(st.builds(advice.DecisionRequest, st.lists(keyframes, max_size=2).map(tuple),
+@given(st.builds(calls.DecisionRequest, st.lists(keyframes, max_size=2).map(tuple),
                  st.lists(options, max_size=3).map(tuple), st.lists(counts, max_size=2).map(tuple), some_texts,
                  some_texts, st.integers(-1, 99), st.integers(-1, 99), several))
-def test_a_brief_keeps_its_options_and_targets(brief: advice.DecisionRequest) -> None:
+def test_a_brief_keeps_its_options_and_targets(brief: calls.DecisionRequest) -> None:
     from eqa_interfaces.srv import Advise
 
     assert messages.brief_of(over_the_wire(Advise.Request(**convert.brief_fields(brief)))) == brief
@@ -176,11 +176,11 @@ def test_a_brief_keeps_its_options_and_targets(brief: advice.DecisionRequest) ->
 @given(st.lists(st.builds(floor.WeighedOption, options, unit, texts), max_size=4).map(tuple),
        several, texts)
 def test_advice_keeps_its_options_and_those_that_were_pointed_at(
-        weighed: tuple[floor.WeighedOption, ...], targets: tuple[advice.TargetNote, ...], words: str) -> None:
+        weighed: tuple[floor.WeighedOption, ...], targets: tuple[calls.TargetNote, ...], words: str) -> None:
     from eqa_interfaces.srv import Advise
 
     seen = questions.ViewAssessment(3, 4, 1.0, 0.5, pose=Pose2(1.0, 2.0, 0.0), target=(1.0, 2.0))
-    said = advice.DecisionReply(questions.Answer("red", 0.75), words, words, weighed, (seen,), targets)
+    said = calls.DecisionReply(questions.Answer("red", 0.75), words, words, weighed, (seen,), targets)
     back = messages.advice_of(over_the_wire(convert.fill_advice(Advise.Response(), said, "q")))
     assert (back.options, back.targets, back.reasons, back.missing) == (weighed, targets, words, words)
     assert back.assessments == (seen,) and (back.answer.text, back.answer.confidence) == ("red", 0.75)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.core.answerers.roles import prompt_text
+from eqa_nodes.core.answerers.asker import prompt_text
 from eqa_nodes.core.answerers.snapshot import read_classes
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer

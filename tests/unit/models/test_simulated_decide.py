@@ -9,7 +9,7 @@ import pytest
 
 from eqa_nodes.core.answerers.label.scene import LabelScene
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
+from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question

@@ -11,7 +11,7 @@ from eqa_nodes.core.agent.model_decides import Notebook, pick
 from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.protocols import Ports
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
+from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Candidate, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question

@@ -14,7 +14,7 @@ from eqa_nodes.bench.report.traces import load_trace, save_trace
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.agent.reporting import CallRecorder
-from eqa_nodes.core.answerers.briefs import marks_in
+from eqa_nodes.core.answerers.advice import marks_in
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ModelError, StaleData
 from eqa_nodes.core.model import Completion

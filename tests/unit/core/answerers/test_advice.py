@@ -9,14 +9,13 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answerers.advice import FORM, read_advice
-from eqa_nodes.core.answerers.briefs import shown
+from eqa_nodes.core.answerers.advice import FORM, read_advice, shown
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.vlm_views import PointScale
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, pixel_of, point_at
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
+from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.floor import POINTED, Option
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.models.scripted import ScriptedBackend

@@ -13,9 +13,8 @@ from PIL import Image
 
 from eqa_nodes.core.answerers.blind import BlindAnswerer, RandomAnswerer
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.scene_graph import GRAPH, GraphConfig, SceneGraphAnswerer
 from eqa_nodes.core.answerers.snapshot import SnapshotAnswerer
-from eqa_nodes.core.answerers.socratic import CaptionAnswerer
+from eqa_nodes.core.answerers.socratic import GRAPH, CaptionAnswerer, GraphConfig, SceneGraphAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import BadQuestion, BudgetSpent, ErrorCode, ModelError
 from eqa_nodes.core.model import Message

@@ -7,8 +7,8 @@ import math
 
 from PIL import Image
 
-from eqa_nodes.core.answerers.briefs import marks_in, shown
-from eqa_nodes.core.types.advice import TargetNote
+from eqa_nodes.core.answerers.advice import marks_in, shown
+from eqa_nodes.core.types.calls import TargetNote
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, Option
 from tests.fixtures.briefs import BACK, DOOR, HIDDEN, brief, view
 

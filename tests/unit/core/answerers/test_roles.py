@@ -19,11 +19,10 @@ from PIL import Image
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.agent.reporting import CallRecorder
+from eqa_nodes.core.answerers.asker import CHOOSE, ROLES, RoleModel, RoleModels, prompt_text, role_of, worded
 from eqa_nodes.core.answerers.common import AnswererOptions, may_decline
 from eqa_nodes.core.answerers.object_graph import Crop, CropRanker, GraphObject
-from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModel, RoleModels, prompt_text, role_of, worded
-from eqa_nodes.core.answerers.scene_graph import SceneGraphAnswerer
-from eqa_nodes.core.answerers.socratic import CaptionAnswerer
+from eqa_nodes.core.answerers.socratic import CaptionAnswerer, SceneGraphAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.wordings import OPENEQA
 from eqa_nodes.core.errors import ConfigError

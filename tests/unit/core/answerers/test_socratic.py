@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answerers.scene_graph import GRAPH, VOXEL, SceneGraphAnswerer
 from eqa_nodes.core.answerers.snapshot import SnapshotAnswerer, SnapshotsConfig
-from eqa_nodes.core.answerers.socratic import CaptionAnswerer, Captioner, CaptionStore
+from eqa_nodes.core.answerers.socratic import GRAPH, VOXEL, CaptionAnswerer, Captioner, CaptionStore, SceneGraphAnswerer
 from eqa_nodes.core.errors import BudgetSpent, ModelError, StorageError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.geometry import Pose2
