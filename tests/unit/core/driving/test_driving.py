@@ -10,14 +10,14 @@ import pytest
 
 from eqa_nodes.core.driving.commander import MEANINGS, Halted, TaskEnd, TaskState, meaning_of, result_of
 from eqa_nodes.core.driving.config import GateConfig, KeepOutConfig, RecoveryConfig, WaitConfig
-from eqa_nodes.core.driving.driver import Interrupt
+from eqa_nodes.core.driving.driver import Interrupt, _Pace
 from eqa_nodes.core.driving.planning import plan
-from eqa_nodes.core.driving.zones import Touch, mask_of, with_mask
+from eqa_nodes.core.driving.zones import Fence, Touch, mask_of, parsed, with_mask
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.floor import GridMap, NavCode
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.testing.driving import DONE, QUICK, ScriptedCommander, StandingRobot, aborted, costmap, driver_of
-from tests.fixtures.rolling import GOAL, HERE, NO_PATH, ROOM, Rolling, drive
+from tests.fixtures.rolling import GOAL, HERE, NO_PATH, ROOM, drive
 
 
 def test_a_goal_is_reached_with_the_yaw_that_was_wanted() -> None:
@@ -300,22 +300,26 @@ def test_what_would_shut_the_place_of_the_robot_is_forgotten() -> None:
     assert len(touch.points) == 4 and touch.felt(5.0, aside, 0.0) and len(touch.points) == 3
 
 
-@pytest.mark.parametrize("told_m_s", [0.0, -0.2, math.nan])
-def test_a_robot_that_stands_because_it_is_told_to_touches_nothing(told_m_s: float) -> None:
-    seen = iter([None] * 9)
-    commander = ScriptedCommander([lambda: next(seen, DONE)])
-    drive(commander, Pushing(HERE, told_m_s))
-    assert len(commander.masks) == 1
+@pytest.mark.parametrize(("told_m_s", "moved_m", "touches"), [
+    (0.05, 0.029, True), (0.049, 0.0, False), (0.05, 0.031, False), (math.nan, 0.0, False)])
+def test_a_touch_is_two_seconds_of_commands_without_motion(told_m_s: float, moved_m: float, touches: bool) -> None:
+    touch = Touch(2.0, 0.2)
+    touch.felt(0.0, HERE, told_m_s)
+    assert not touch.felt(1.99, HERE._replace(x=HERE.x + moved_m), told_m_s)
+    assert touch.felt(2.0, HERE._replace(x=HERE.x + moved_m), told_m_s) is touches
+    if touches:  # 5 cm beyond the robot's outline
+        assert touch.points == [pytest.approx((HERE.x + moved_m + 0.25, HERE.y))]
 
 
-def test_a_robot_that_gets_on_touches_nothing() -> None:
-    commander = ScriptedCommander([], ROOM)
-    robot = Rolling(commander)
-    robot.told_m_s = 0.5
-    seen = iter([None] * 9)
-    commander.script = [lambda: next(seen, DONE)]
-    drive(commander, robot)
-    assert len(commander.masks) == 1
+def test_the_speed_tells_where_the_robot_would_stand() -> None:
+    """0.6 s until it stands: at 0.5 m/s it gets 0.3 m on; gaining speed, as much again is expected."""
+    pace = _Pace(0.6)
+    assert pace.when_stopped(0.0, HERE) == HERE and pace.when_stopped(0.1, HERE) == HERE  # too soon to say
+    faster = HERE._replace(x=HERE.x + 0.1)
+    assert pace.when_stopped(0.2, faster).x == pytest.approx(faster.x + 0.6 * 2 * 0.5)  # from 0 to 0.5 m/s
+    steady = HERE._replace(x=HERE.x + 0.2)
+    assert pace.when_stopped(0.4, steady).x == pytest.approx(steady.x + 0.6 * 0.5)
+    assert pace.when_stopped(0.6, HERE._replace(x=HERE.x + 5.0)).x == HERE.x + 5.0, "a corrected pose is no speed"
 
 
 def test_the_planner_keeps_off_zones_by_more_than_the_robot_is_stopped_at() -> None:
@@ -333,3 +337,15 @@ def test_a_path_leads_round_a_mask() -> None:
     path = plan(masked, HERE, Pose2(5.0, 1.5, 0.0), 0.1)
     assert path is not None and all(math.dist((p.x, p.y), (3.0, 1.5)) > 0.9 for p in path)
     assert plan(grid, HERE, Pose2(5.0, 1.5, 0.0), 0.1) != path
+
+
+def test_a_fence_stops_at_its_distance_or_a_decimetre_deeper_than_where_the_robot_began() -> None:
+    zones = parsed(["pond: 2 0, 3 0, 3 3, 2 3"])
+
+    def breached(*xs: float) -> list[bool]:
+        fence = Fence(zones, 0.25)
+        return [bool(fence.breached(Pose2(x, 1.5, 0.0))) for x in xs]
+
+    assert breached(1.0, 1.75, 1.76) == [False, False, True]
+    assert breached(1.9, 1.99, 2.01) == [False, False, True]  # it began 0.1 m from the zone
+    assert breached(1.9, 1.7, 1.8) == [False, False, True]  # once it has left, the distance holds

@@ -119,6 +119,19 @@ def test_places_that_are_no_numbers_between_the_others_take_nothing_away(nowhere
     assert odometer.metres == pytest.approx(1.0) and odometer.newest_ns == 21 * SECOND
 
 
+@pytest.mark.parametrize(("step_m", "driven"), [(0.79, True), (0.81, False)])
+def test_a_step_is_a_jump_beyond_what_three_metres_a_second_allow(step_m: float, driven: bool) -> None:
+    """0.5 m, and 3 m/s for a tenth of a second: 0.8 m."""
+    odometer = Odometer(0.5)
+    odometer.take(SECOND, (0.0, 0.0, 0.0))
+    if driven:
+        odometer.take(SECOND + SECOND // 10, (step_m, 0.0, 0.0))
+        assert odometer.metres == pytest.approx(step_m)
+        return
+    with pytest.raises(BadFrame, match="jumped by 0.8 m"):
+        odometer.take(SECOND + SECOND // 10, (step_m, 0.0, 0.0))
+
+
 def test_a_jump_is_not_driven_and_the_way_goes_on_from_there() -> None:
     odometer = Odometer(0.5)
     odometer.take(SECOND, (0.0, 0.0, 0.0))

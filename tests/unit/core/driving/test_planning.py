@@ -13,7 +13,18 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from eqa_nodes.core.driving import motion
-from eqa_nodes.core.driving.planning import Waypoint, along, distance_field, index_of, plan, snap
+from eqa_nodes.core.driving.planning import (
+    ShortestPaths,
+    Waypoint,
+    along,
+    distance_field,
+    index_of,
+    line_cost,
+    plan,
+    snap,
+    weights,
+    with_escape,
+)
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
@@ -56,7 +67,7 @@ def test_the_way_leads_through_the_door_and_keeps_off_its_frame() -> None:
     assert length(path) < 4.5
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(arrays(np.bool_, (9, 11), elements=st.sampled_from([True, False, False, False, False])),
        st.tuples(*[st.floats(0.05, 4.95)] * 4), st.booleans())
 def test_no_path_crosses_a_forbidden_cell(blocks: np.ndarray, ends: tuple[float, ...], allow_unknown: bool) -> None:
@@ -169,3 +180,47 @@ def test_no_move_of_a_plan_crosses_a_forbidden_cell(gap: bool) -> None:
              for x, y in np.linspace(a, b, 50)}
     assert math.dist(path[-1], (1.95, 1.55)) <= 0.25 and not any(np.isinf(cost[cell]) for cell in cells)
     assert {row for row, column in cells if column == 12} <= {2, 3, 4, 5}
+
+
+def test_the_cost_of_a_metre_beside_an_obstacle_by_hand() -> None:
+    """1 + 4 * (1 - (gap - 0.18) / 0.3) up to 0.48 m from an obstacle, forbidden below 0.18 m."""
+    cells = np.zeros((1, 10), np.int8)
+    cells[0, 0] = 100
+    cost = weights(GridMap(0, 0.1, (0.0, 0.0), cells, cells == 0), Pose2(0.95, 0.05, 0.0), RADIUS)[0]
+    assert np.isinf(cost[:2]).all()
+    assert cost[2:6].tolist() == pytest.approx([1 + 4 * (1 - 0.02 / 0.3), 1 + 4 * (1 - 0.12 / 0.3),
+                                               1 + 4 * (1 - 0.22 / 0.3), 1.0])
+
+
+def test_a_forbidden_start_is_left_within_60_centimetres_at_the_cost_of_ten() -> None:
+    cells = np.zeros((1, 20), np.int8)
+    cells[0, 3] = 100
+    grid = GridMap(0, 0.1, (0.0, 0.0), cells, cells == 0)
+    cost = with_escape(np.where(np.arange(20) < 18, np.inf, 1.0)[None], grid, Pose2(0.85, 0.05, 0.0))[0]
+    assert cost[[2, 4, 8, 14]].tolist() == [10.0] * 4 and np.isinf(cost[[1, 3, 15, 17]]).all() and cost[18] == 1.0
+    assert with_escape(np.ones((1, 20)), grid, Pose2(0.85, 0.05, 0.0)).max() == 1.0, "nothing to leave"
+
+
+def test_the_length_of_each_kind_of_move_by_hand() -> None:
+    """A move costs its length times the mean of both ends; a diagonal one needs the two cells beside it free."""
+    cost = np.ones((5, 5))
+    cost[2, 4] = 3.0
+    metres = ShortestPaths(cost, (2, 2), 0.1).metres
+    assert metres[[2, 3, 4, 4, 2], [3, 3, 3, 4, 4]] == pytest.approx(
+        [0.1, 0.1 * math.sqrt(2), 0.1 * math.sqrt(5), 0.2 * math.sqrt(2), 0.1 * (1 + 2)], rel=1e-3)
+    cost[2, 3] = cost[3, 2] = np.inf
+    around = ShortestPaths(cost, (2, 2), 0.1)
+    assert around.metres[3, 3] > 0.5 and np.isinf(around.metres[2, 3])
+    assert around.path_to((1, 2)).tolist() == [[2, 2], [1, 2]]
+
+
+def test_the_cost_of_a_straight_line_by_hand() -> None:
+    cost = np.array([[1.0, 2.0, 1.0], [1.0, np.inf, 1.0], [1.0, 1.0, 1.0]])
+    assert line_cost(cost, 0.5, 0.5, 0.5, 2.5) == pytest.approx(0.5 + 2.0 + 0.5)
+    assert line_cost(cost, 0.5, 2.5, 0.5, 0.5) == pytest.approx(3.0)
+    assert line_cost(cost, 0.5, 0.5, 2.5, 0.5) == pytest.approx(2.0)
+    assert line_cost(cost, 2.25, 0.25, 2.75, 0.75) == pytest.approx(math.sqrt(0.5))
+    for end in ((1.5, 2.5), (2.5, 2.5)):
+        assert math.isinf(line_cost(cost, *(0.5, 0.5) if end == (2.5, 2.5) else (1.5, 0.5), *end))
+    corner = np.array([[1.0, np.inf], [1.0, 1.0]])
+    assert math.isinf(line_cost(corner, 0.5, 0.5, 1.5, 1.5)), "it would touch the corner of the forbidden cell"

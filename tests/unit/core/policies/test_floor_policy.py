@@ -140,12 +140,29 @@ def test_what_was_explored_without_an_answer_speaks_for_the_other_floor() -> Non
     assert chance_there((), True, (), (), 30.0, 30.0) == pytest.approx(0.5)
     assert chance_there(KITCHEN, True, (), (), 0.0, 0.0) == pytest.approx(0.05)
     assert chance_there((RankedRegion("main bedroom", 1.0),), True, (), (), 0.0, 0.0) == pytest.approx(0.85)
-    assert chance_there(KITCHEN, False, ("kitchen",), (), 0.0, 0.0) < 0.3 < chance_there(
-        KITCHEN, True, (), ("kitchen",), 0.0, 0.0)
+    assert chance_there(KITCHEN, False, ("kitchen",), (), 0.0, 0.0) == pytest.approx(0.3 * 0.95)  # there may be two
+    assert chance_there(KITCHEN, True, (), ("kitchen",), 0.0, 0.0) == pytest.approx(1 - 0.3 * 0.95)
+    assert chance_there((), True, (), (), 40.0, 0.0) == pytest.approx(1 / (1 + math.exp(-1)))  # 40 m2 find 63 of 100
 
 
 def test_the_rooms_that_were_seen_tell_which_storey_it_is() -> None:
-    assert chance_elsewhere(KITCHEN, ("main bedroom", "closet"), 0.0) > 0.8
+    # Odds of the upper storey: 0.85 / 0.15 * 0.75 / 0.25 = 17; then the kitchen is below with 0.95.
+    assert chance_elsewhere(KITCHEN, ("main bedroom", "closet"), 0.0) == pytest.approx((0.05 + 17 * 0.95) / 18)
     assert chance_elsewhere(BEDROOM, ("kitchen", "living room"), 0.0) > 0.8
     assert chance_elsewhere(KITCHEN, ("living room", "garage"), 0.0) < 0.2
     assert shows_stairs("Stairwell") and shows_stairs("upstairs staircase") and not shows_stairs("stair cupboard")
+
+
+@pytest.mark.parametrize(("weight", "goes"), [(0.6, True), (0.59, False)])
+def test_it_leaves_an_unfinished_floor_from_a_chance_of_60_per_cent(
+        weight: float, goes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eqa_nodes.core.policies.floor_policy.chance_there", lambda *_: weight)
+    decision = FloorPolicy(Explores(), 0, CLIMBER).decide(at(1.0), (UP,), False)
+    assert (decision.goal != ELSEWHERE) == goes
+
+
+@pytest.mark.parametrize(("rise_m", "goes"), [(1.0, True), (0.99, False)])
+def test_stairs_are_taken_at_once_where_a_metre_of_them_is_known(rise_m: float, goes: bool) -> None:
+    stairs = Staircase(UP.low, (8.0, 1.0, rise_m))
+    decision = FloorPolicy(Explores(), 0, CLIMBER).decide(at(1.0, regions=BEDROOM), (stairs,), False)
+    assert ("takes the stairs" in decision.reason) == goes
