@@ -1,6 +1,6 @@
 """Age of the map: from the stamp of a 640x480 RGB-D picture to its map, at 10 Hz, through the graph as on a robot.
 
-One process per node, with memory and recorder. The camera is a process, too (`python -m benchmarks.live FILE`): it
+One process per node, with memory and recorder. The camera is a process, too (`python -m benchmarks.live`): it
 publishes rendered views with stamps of the wall clock at a constant rate, and transforms and odometry with their own
 rate and stamps, as on a robot. It prints "begin", and ends when its standard input closes.
 """
@@ -16,13 +16,28 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from itertools import islice
+from dataclasses import replace
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import rclpy
+from rclpy.node import Node
 
 from benchmarks.timing import Figure, cpu_s, median_ms
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.core.types.views import Frame
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.client import GraphClient
+from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.ros.runner import RunningGraph
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS, nodes_of
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.simulator import EpisodeSetup
 
 CAMERA_HZ, TF_HZ, VIEWS = 10, 50, 40
 SCENE = "house:3"
@@ -33,11 +48,9 @@ BEGIN_S = 60.0  # timeout for the camera to load its views, and for the first ma
 
 def figures() -> list[Figure]:
     """Return the median time from stamp to map, compared with the core alone on the same views."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        render(folder / "views.npz")
-        alone = _alone_ms(folder / "views.npz")
-        ages_ms, cpu = _through_graph(folder)
+    alone = _alone_ms()
+    with tempfile.TemporaryDirectory() as folder:
+        ages_ms, cpu = _through_graph(Path(folder))
     ages_ms.sort()
     median, p99 = statistics.median(ages_ms), ages_ms[round(0.99 * (len(ages_ms) - 1))]
     shares = ", ".join(f"{node} {share:.2f}" for node, share in sorted(cpu.items(), key=lambda one: -one[1])[:4])
@@ -46,14 +59,12 @@ def figures() -> list[Figure]:
                    f"{SECONDS:g} s (wanted: 60 ms, p99 150 ms); cores: {shares}")]
 
 
-def _alone_ms(views: Path) -> float:
+def _alone_ms() -> float:
     """Return the median time, ms, of the core alone from a picture to its map."""
-    from eqa_nodes.core.mapping.floors import MultiFloorMapper
-
-    mapper, frames = MultiFloorMapper(), iter(list(islice(frames_of(views), ALONE)))
+    mapper, shown = MultiFloorMapper(), iter(list(islice(frames(), ALONE)))
 
     def take() -> None:
-        mapper.integrate(next(frames))
+        mapper.integrate(next(shown))
         mapper.grid()
 
     return median_ms(take, 3 * ALONE // 4, ALONE // 4)
@@ -61,16 +72,12 @@ def _alone_ms(views: Path) -> float:
 
 def _through_graph(folder: Path) -> tuple[list[float], dict[str, float]]:
     """Return the ages, ms, of the maps that a listener receives in SECONDS, and the CPU cores used by each node."""
-    from eqa_nodes.ros.client import GraphClient
-    from eqa_nodes.ros.runner import RunningGraph
-    from eqa_nodes.wire.graph import nodes_of
-
     own = {"memory": {"folder": f"{folder}/memory"}, "recorder": {"folder": f"{folder}/bags"}}
     maps = _MapAges()
     with RunningGraph(folder, own, world="robot", isolate=True, nodes=nodes_of("robot", recording=True)) as graph, \
             GraphClient(graph.environment, maps.listen) as client:
         begin_episode(client.node)
-        with camera(folder / "views.npz", graph.environment):
+        with camera(graph.environment):
             maps.wait(BEGIN_S)
             time.sleep(WARM_S)
             pids = {child.nodes[0]: child.process.pid for child in graph.children}
@@ -90,9 +97,6 @@ class _MapAges:
 
     def listen(self, node: Any) -> None:
         """Create the subscription with a node."""
-        from eqa_nodes.ros.interfaces import interface, qos
-        from eqa_nodes.wire.graph import TOPICS
-
         topic = TOPICS["map"]
         node.create_subscription(interface(topic.type), topic.name, self._on_map, qos(topic.qos), raw=True)
 
@@ -102,17 +106,12 @@ class _MapAges:
             raise RuntimeError(f"no map came within {deadline_s:g} s")
 
     def _on_map(self, data: bytes) -> None:
-        from eqa_nodes.wire import messages
-
         self.ages_ms.append((time.time_ns() - messages.stamp_in(data)) / 1e6)
         self._first.set()
 
 
 def begin_episode(node: Any, episode_id: str = "live") -> None:
     """Reset mapper, memory and recorder for a new episode. Raises the errors that they report."""
-    from eqa_nodes.ros.interfaces import interface
-    from eqa_nodes.ros.remote import Remotes
-
     remotes = Remotes(node)
     episode = interface("eqa_interfaces/msg/Episode")(episode_id=episode_id)
     for key in ("reset_mapper", "reset_memory", "reset_recorder"):
@@ -120,9 +119,9 @@ def begin_episode(node: Any, episode_id: str = "live") -> None:
 
 
 @contextlib.contextmanager
-def camera(views: Path, environment: dict[str, str]) -> Iterator[None]:
-    """Run a camera process that publishes these views."""
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.live", str(views)], env=environment,
+def camera(environment: dict[str, str]) -> Iterator[None]:
+    """Run a camera process."""
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.live"], env=environment,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdin is not None
     try:
@@ -137,70 +136,31 @@ def camera(views: Path, environment: dict[str, str]) -> Iterator[None]:
             process.kill()
 
 
-def render(path: Path) -> None:
-    """Save views of a robot that drives and turns: rgb, depth_m, and poses (VIEWS, 3): x, y, yaw; metres, radians."""
-    from eqa_nodes.core.types.floor import Action
-    from sim_bridge.house.simulator import HouseSimulator
-    from sim_bridge.simulator import EpisodeSetup
-
+def frames() -> Iterator[Frame]:
+    """Yield the views of a robot that drives and turns, back and forth without end, one per 100 ms."""
     simulator = HouseSimulator()
     step = simulator.reset(EpisodeSetup(SCENE))
-    frames = []
+    there = []
     for _ in range(VIEWS):
-        frames.append(step.frame)
+        there.append(step.frame)
         step = simulator.act(Action.MOVE_FORWARD)
         if step.collided:
             step = simulator.act(Action.TURN_LEFT)
-    k, mount = frames[0].intrinsics, frames[0].base_from_camera
-    np.savez(path, rgb=np.stack([f.rgb for f in frames]), depth_m=np.stack([f.depth_m for f in frames]),
-             poses=np.array([f.pose for f in frames]), k=np.array([k.width, k.height, k.fx, k.fy, k.cx, k.cy]),
-             mount=np.array([*mount.xyz, *mount.xyzw]))
+    for number, frame in enumerate(cycle([*there, *there[-2:0:-1]]), start=1):
+        yield replace(frame, stamp_ns=number * 1_000_000_000 // CAMERA_HZ, labels=None)
 
 
-def frames_of(path: Path) -> Iterator[Any]:
-    """Yield the views as frames of the core, back and forth without end, one per 100 ms."""
-    from eqa_nodes.core.types.geometry import Pose2, Transform
-    from eqa_nodes.core.types.views import Frame, Intrinsics
-
-    views = np.load(path)
-    rgb, depth_m, poses, k, mount = (views[name] for name in ("rgb", "depth_m", "poses", "k", "mount"))
-    intrinsics = Intrinsics(int(k[0]), int(k[1]), *map(float, k[2:]))
-    base_from_camera = Transform(tuple(map(float, mount[:3])), tuple(map(float, mount[3:])))
-    number = 0
-    while True:
-        at = _there_and_back(number)
-        number += 1
-        yield Frame(number * 1_000_000_000 // CAMERA_HZ, rgb[at], depth_m[at], intrinsics,
-                    Pose2(*map(float, poses[at])).transform(), base_from_camera)
-
-
-def _there_and_back(number: int) -> int:
-    at = number % (2 * VIEWS - 2)
-    return at if at < VIEWS else 2 * VIEWS - 2 - at
-
-
-def publish(path: Path) -> None:
+def publish() -> None:
     """Publish until standard input closes."""
-    import rclpy
-    from rclpy.node import Node
-
-    from eqa_nodes.core.types.geometry import Transform
-    from eqa_nodes.core.types.views import Frame
-    from eqa_nodes.ros import convert
-    from eqa_nodes.ros.interfaces import interface, qos
-    from eqa_nodes.wire.graph import TOPICS
-
+    views = list(islice(frames(), 2 * VIEWS - 2))
     rclpy.init()
     node = Node("robot_camera", start_parameter_services=False)
     out = {key: node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
            for key in ("color", "depth", "camera_info", "odom", "tf", "tf_static")}
-    frames = frames_of(path)
-    first = next(frames)
     tf = interface(TOPICS["tf"].type)
     out["tf_static"].publish(tf(transforms=[
-        convert.transform_msg(convert.BASE, convert.CAMERA, 1, first.base_from_camera)]))
-    shown = [next(frames) for _ in range(2 * VIEWS - 2)]
-    images = [(convert.image_msg(f.rgb, "rgb8", 0), convert.image_msg(f.depth_m, "32FC1", 0)) for f in shown]
+        convert.transform_msg(convert.BASE, convert.CAMERA, 1, views[0].base_from_camera)]))
+    images = [(convert.image_msg(f.rgb, "rgb8", 0), convert.image_msg(f.depth_m, "32FC1", 0)) for f in views]
 
     def place(stamp: int, frame: Frame) -> None:
         out["tf"].publish(tf(transforms=[
@@ -219,18 +179,18 @@ def publish(path: Path) -> None:
     print("begin", flush=True)
     begin_ns, number = time.time_ns(), 0
     while True:
-        at = number % len(shown)
+        at = number % len(views)
         due_s = [number / CAMERA_HZ + k / TF_HZ for k in range(TF_HZ // CAMERA_HZ)]
         for moment_s, camera in sorted([*((s, False) for s in due_s), (due_s[2] + AFTER_TF_S, True)]):
             stamp = begin_ns + round(1e9 * moment_s)
             if select.select([sys.stdin], [], [], max(0.0, (stamp - time.time_ns()) / 1e9))[0]:
                 return
             if camera:
-                show(stamp, shown[at], *images[at])
+                show(stamp, views[at], *images[at])
             else:
-                place(stamp, shown[at])
+                place(stamp, views[at])
         number += 1
 
 
 if __name__ == "__main__":
-    publish(Path(sys.argv[1]))
+    publish()

@@ -11,7 +11,6 @@ from scipy.sparse.csgraph import dijkstra
 from benchmarks.timing import Figure, median_ms
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.components import POLICIES
-from eqa_nodes.core.display import VALUE, regions_of, value_layer
 from eqa_nodes.core.driving.planning import centre_of, forbidden, index_of
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.policies.frontier_policy import FrontierConfig, frontier_weights
@@ -30,7 +29,7 @@ REPEATS = 15
 
 
 def figures() -> list[Figure]:
-    """Return the costs of the parts of a decision, of a decision of each policy, and of its map layers."""
+    """Return the costs of the parts of a decision, and of a decision of each policy."""
     grid = house()
     pose = start_of(grid)
     frontiers = find_frontiers(grid)
@@ -44,16 +43,7 @@ def figures() -> list[Figure]:
         found.append(Figure(f"decision of {name}, 40 m map, {MANY} views", round(many, 1),
                             f"with {FEW} views, {few:.1f} ms", round(many / few, 2),
                             "reachability, candidates, scores, leg"))
-    return [*found, _shown(grid)]
-
-
-def _shown(grid: GridMap) -> Figure:
-    """Return the cost of the map layers for a decision with 4000 marks."""
-    random = np.random.default_rng(0)
-    marks = [Candidate(*random.uniform(0, SIDE_M, 2).tolist(), 0.5, name)
-             for name in (VALUE, "bathroom") for _ in range(2000)]
-    ours = median_ms(lambda: (value_layer(grid, marks), regions_of(marks)), REPEATS, 1)
-    return Figure("value layer and regions shown, 4000 marks", round(ours, 1), note="nobody waits for it")
+    return found
 
 
 def decision_ms(name: str, grid: GridMap, pose: Pose2, seen: list[ViewAssessment]) -> float:

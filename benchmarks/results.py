@@ -54,14 +54,11 @@ SPEED = {
     "memory": Experiment("recall, opening and inserting among a million views", 20, "memory.figures"),
     "bags": Experiment("reading a bag", 2, "bags.figures"),
     "rendering": Experiment("a picture of the built-in house", 1, "rendering.figures"),
-    "evaluator": Experiment("a question without its episode, the scores, a second worker", 3, "evaluator.figures"),
     "graph": Experiment("a step and an answer through the graph", 3, "graph.figures"),
     "live": Experiment("from a camera's stamp to the map", 2, "live.figures"),
-    "model": Experiment("calls of a local model", 2, "model.figures"),
     "start": Experiment("eqa demo", 2, "start.figures"),
     "hour": Experiment("memory of each process over an hour of driving", 5, "graph.hour")}
 TRIALS = {
-    "phrasings": Experiment("300 questions as they are and in other words", 2, "phrasings.figures"),
     "recall": Experiment("100 searches in other words", 10, "recall.figures"),
     "policies": Experiment("exploration policies on the same questions", 180, commands=(
         "eqa bench explore --split test --questions 200 --out runs/policies",)),
