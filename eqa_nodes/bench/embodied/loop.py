@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench.embodied.graph import GraphPose, NavigationGraph
-from eqa_nodes.bench.embodied.predicates import EpisodeFacts, WorldFacts, in_order
+from eqa_nodes.bench.embodied.predicates import EpisodeFacts, in_order
 from eqa_nodes.bench.embodied.tasks import ANSWER, FORWARD, Task, TaskOption
-from eqa_nodes.bench.embodied.world import TaskWorld
+from eqa_nodes.bench.embodied.world import SimulatedWorld
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
@@ -93,11 +93,7 @@ class TaskOutcome:
         return bool(self.predicates_done) and all(self.predicates)
 
 
-class WorldWithFacts(TaskWorld, WorldFacts, Protocol):
-    """The world in which a task is done, with the facts for its predicates."""
-
-
-def run_task(task: Task, world: WorldWithFacts, agent: TaskAgent, seed: int = 0, max_steps: int = MAX_STEPS,
+def run_task(task: Task, world: SimulatedWorld, agent: TaskAgent, seed: int = 0, max_steps: int = MAX_STEPS,
              listener: Callable[[StepLog], None] = lambda log: None) -> TaskOutcome:
     """Do one task. Raises EqaError for failures of world or agent."""
     if max_steps < 1:
@@ -118,7 +114,7 @@ def run_task(task: Task, world: WorldWithFacts, agent: TaskAgent, seed: int = 0,
 class _Episode:
     """A task in progress."""
 
-    def __init__(self, task: Task, world: WorldWithFacts) -> None:
+    def __init__(self, task: Task, world: SimulatedWorld) -> None:
         self._task, self._world, self._graph = task, world, NavigationGraph(task)
         self._at: GraphPose = self._graph.start
         self._so_far = EpisodeFacts(self._graph.places, self._at.point)

@@ -5,32 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from eqa_nodes.bench.embodied.tasks import Predicate
+from eqa_nodes.bench.embodied.world import SimulatedWorld
 
 NEAR_M = 1.5  # agent_near: horizontal distance from the agent to the centre of the object
 AT_M = 0.3  # at: distance from the object to the point
 LOOKED_AT = 400 / (640 * 480)  # looking_at: share of the image that the object must fill, as in a target view
-
-
-class WorldFacts(Protocol):
-    """Facts of a world about its objects (privileged: for predicates only)."""
-
-    def position(self, obj: int) -> tuple[float, float, float]:
-        """Return the centre of an object, metres."""
-
-    def attributes(self, obj: int) -> Mapping[str, str]:
-        """Return the known attributes of an object: state, relation."""
-
-    def support(self, obj: int) -> int:
-        """Return the object that supports or contains this one, 0 = none."""
-
-    def share(self, obj: int) -> float:
-        """Return the share of the image that shows the object, 0..1."""
-
-    def held(self) -> int:
-        """Return the object that the agent holds, 0 = none."""
 
 
 @dataclass
@@ -45,24 +26,24 @@ class EpisodeFacts:
     answer: str = ""
 
 
-def _near(p: Predicate, facts: WorldFacts, so_far: EpisodeFacts) -> bool:
+def _near(p: Predicate, facts: SimulatedWorld, so_far: EpisodeFacts) -> bool:
     return math.dist(so_far.places[so_far.point], facts.position(p.object)[:2]) <= NEAR_M
 
 
-def _at(p: Predicate, facts: WorldFacts, so_far: EpisodeFacts) -> bool:
+def _at(p: Predicate, facts: SimulatedWorld, so_far: EpisodeFacts) -> bool:
     return math.dist(so_far.places[p.point], facts.position(p.object)[:2]) <= AT_M
 
 
-def _lies(relation: str) -> Callable[[Predicate, WorldFacts, EpisodeFacts], bool]:
+def _lies(relation: str) -> Callable[[Predicate, SimulatedWorld, EpisodeFacts], bool]:
     return lambda p, facts, so_far: (facts.support(p.object) == p.support
                                      and facts.attributes(p.object).get("relation") == relation)
 
 
-def _state(*states: str) -> Callable[[Predicate, WorldFacts, EpisodeFacts], bool]:
+def _state(*states: str) -> Callable[[Predicate, SimulatedWorld, EpisodeFacts], bool]:
     return lambda p, facts, so_far: facts.attributes(p.object).get("state") in states
 
 
-_CHECKS: dict[str, Callable[[Predicate, WorldFacts, EpisodeFacts], bool]] = {
+_CHECKS: dict[str, Callable[[Predicate, SimulatedWorld, EpisodeFacts], bool]] = {
     "choose": lambda p, facts, so_far: so_far.answer == p.right_answer_content,
     "agent_at": lambda p, facts, so_far: so_far.point == p.point,
     "agent_pass": lambda p, facts, so_far: p.point in so_far.passed,
@@ -78,7 +59,7 @@ _CHECKS: dict[str, Callable[[Predicate, WorldFacts, EpisodeFacts], bool]] = {
 }
 
 
-def in_order(predicates: Sequence[Predicate], facts: WorldFacts, so_far: EpisodeFacts) -> tuple[int, ...]:
+def in_order(predicates: Sequence[Predicate], facts: SimulatedWorld, so_far: EpisodeFacts) -> tuple[int, ...]:
     """Return 1 for each predicate that is true now, 0 for one that is not, -1 for one that can no longer become true.
 
     As in EmbodiedEval's evaluation, the list ends with the first -1; later predicates count in no share. -1 occurs for
@@ -93,6 +74,6 @@ def in_order(predicates: Sequence[Predicate], facts: WorldFacts, so_far: Episode
     return tuple(found)
 
 
-def holds(predicate: Predicate, facts: WorldFacts, so_far: EpisodeFacts) -> bool:
+def holds(predicate: Predicate, facts: SimulatedWorld, so_far: EpisodeFacts) -> bool:
     """Return whether a predicate is true now."""
     return _CHECKS[predicate.type](predicate, facts, so_far)

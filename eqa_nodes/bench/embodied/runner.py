@@ -20,11 +20,11 @@ from eqa_nodes.bench.embodied.loop import (
     TaskAgent,
     TaskOutcome,
     Turn,
-    WorldWithFacts,
     run_task,
     texts_of,
 )
 from eqa_nodes.bench.embodied.tasks import Task, record_of, task_in
+from eqa_nodes.bench.embodied.world import SimulatedWorld
 from eqa_nodes.core.errors import ConfigError, ModelError, unknown
 from eqa_nodes.core.memory.keyframes import jpeg_of
 from eqa_nodes.core.model import Backend, Message, ask_json
@@ -158,7 +158,7 @@ class TaskRunner:
     None: nothing is written. privileged: components of the agent that use knowledge a robot does not have.
     """
 
-    def __init__(self, world: WorldWithFacts, agent: TaskAgent, results: Path | None = None, *,
+    def __init__(self, world: SimulatedWorld, agent: TaskAgent, results: Path | None = None, *,
                  max_steps: int = MAX_STEPS, images: bool = False, privileged: tuple[str, ...] = (),
                  close: Callable[[], None] = lambda: None,
                  listener: Callable[[str], None] = lambda text: None) -> None:

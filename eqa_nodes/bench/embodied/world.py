@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,27 +28,8 @@ class Done(NamedTuple):
     why: str = ""
 
 
-class TaskWorld(Protocol):
-    """The world as the evaluation loop needs it, besides predicates.WorldFacts. Raises EqaError."""
-
-    def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
-        """Reset to a pose in a scene, on the floor of height height_m."""
-
-    def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
-        """Move the agent to a pose on the floor of height height_m, and return its view. Raises BadPose."""
-
-    def path_length(self, a: Point, b: Point) -> float:
-        """Return the drivable distance between two places, metres, inf = not reachable."""
-
-    def handle(self, action: str, obj: int) -> Done:
-        """Handle an object. action: one of sim_bridge's VERBS; obj: its instance id."""
-
-    def see(self) -> Frame:
-        """Return the agent's current view."""
-
-
 class SimulatedWorld:
-    """A world in one of this project's simulators. Implements TaskWorld and predicates.WorldFacts."""
+    """A world in one of this project's simulators, with the facts that only predicates may know. Raises EqaError."""
 
     def __init__(self, camera: CameraModel = CAMERA) -> None:
         self._pool = SimulatorPool()

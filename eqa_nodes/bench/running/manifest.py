@@ -9,15 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from eqa_nodes.bench.samples import dataset_hash
-from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.mapping.config import blind_m
-from eqa_nodes.core.storage.codec import decode, read_json, write_json
+from eqa_nodes.core.storage.codec import decode, dumps, loads, read_json, write_json
 from eqa_nodes.core.types.samples import ACTIVE, EM, Sample
 from eqa_nodes.core.version import __version__
 
@@ -32,8 +29,7 @@ class RunManifest:
 
     config: the settings that decide the answers, as plain JSON; run: the whole RunConfig (config/run.py), {} if none.
     sessions: number of starts of the run (2 = resumed once); earlier_commits: commits of the earlier starts.
-    asked: name of the model, "" = none, or unknown (run of an earlier version). whole: number of questions of the data
-    set, 0 = unlimited, or unknown (run of an earlier version).
+    asked: name of the model, "" = none. whole: number of questions of the data set, 0 = unlimited.
     """
 
     dataset: str
@@ -78,7 +74,8 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
                            run=dict(run or {}), asked=asked, whole=whole))
     if (out / MANIFEST).exists():
         before = read_manifest(out)
-        changed = [name for name in _SAME if _meant(getattr(before, name)) != _meant(getattr(now, name))]
+        stated = loads(dumps(now))
+        changed = [name for name in _SAME if getattr(before, name) != stated[name]]
         changed += ["asked"] if before.asked and before.asked != asked else []
         if changed:
             named = "; ".join(f"{name} was {old}, is {new}" for name, old, new in differing_settings(before, now))
@@ -148,32 +145,6 @@ def _now(manifest: RunManifest) -> RunManifest:
     return replace(manifest, version=__version__, commit=commit, dirty=dirty,
                    python=platform.python_version(), numpy=np.__version__, platform=platform.platform(),
                    command=list(sys.argv), started=utc_now())
-
-
-def _meant(value: object) -> object:
-    """Return a value of a manifest with its parameters replaced by the settings that they stand for.
-
-    Runs of earlier versions have other parameters, or other names of parameters, for the same settings.
-    """
-    if not isinstance(value, Mapping):
-        return value
-    meant = dict(value)
-    if isinstance(nodes := value.get("nodes"), Mapping):
-        meant["nodes"] = _settings_of(nodes)
-    if isinstance(arms := value.get("arms"), Mapping):
-        meant["arms"] = {name: _settings_of(parameters) for name, parameters in arms.items()}
-    return meant
-
-
-def _settings_of(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
-    """Return the settings of the nodes that may decide answers, with computed values in place of their sources.
-
-    In runs of earlier versions map.blind_m is a number.
-    """
-    meant = merged(None, parameters).settings
-    mapper, blind = meant.mapper, blind_m(meant.mapper.map, meant.mapper.robot)
-    meant = replace(meant, mapper=replace(mapper, map=replace(mapper.map, blind_m=blind)))
-    return {node: own for node, own in vars(meant).items() if node not in ("recorder", "reconstructor")}
 
 
 def finish_manifest(out: Path, **changes: str) -> RunManifest:

@@ -230,7 +230,7 @@ def deciding(run: BenchmarkRun) -> Mapping[str, object]:
     config, agent = run.config, run.config.named
     nodes = {node: {name: value for name, value in values.items()
                     if name != "folder" and not name.startswith("model.budget_")}
-             for node, values in config.parameters.items()}
+             for node, values in config.parameters.items() if node not in ("recorder", "reconstructor")}
     found: dict[str, object] = {"nodes": nodes, "limits": config.question_limits.as_json(),
                                 "force_guess": config.force_guess}
     if config.agent:
