@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.chaos import disk
 from benchmarks.chaos.schedule import CASES, DECK, schedule
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.recordings.bags.writer import free_name
@@ -23,8 +22,6 @@ def main() -> int:
     parser.add_argument("--kinds", default="", help=f"in turn instead of drawn, comma-separated: {', '.join(DECK)}")
     parser.add_argument("--cases", default="", help=f"ask these questions alone, comma-separated: {', '.join(CASES)}")
     arguments = parser.parse_args()
-    disk.enter("benchmarks.chaos", sys.argv[1:])
-    disk.own_shared_memory()
     try:
         return _run(arguments)
     except EqaError as error:
@@ -44,19 +41,17 @@ def _run(arguments: argparse.Namespace) -> int:
     chosen = "".join(f" --{name} {text!r}" for name, text in (("kinds", arguments.kinds), ("cases", arguments.cases))
                      if text)
     command = f"python -m benchmarks.chaos --episodes {arguments.episodes} --seed {arguments.seed}{chosen}"
-    where = ("a file system that is really full (tmpfs in a mount namespace)" if disk.inside() else
-             "a limit on the size of files stands in for a full disk: no mount namespace may be made here")
 
     def ended(outcome: Outcome) -> None:
         failed = "; ".join(p.strip().splitlines()[-1] for p in outcome.problems)
         print(f"{len(drill.outcomes)} of {len(plans)}, episode {outcome.plan.number}, "
               f"{', '.join(f.text for f in outcome.plan.faults)}: {outcome.how} {outcome.seconds:.1f} s, next "
               f"{outcome.after}{' FAILED: ' * bool(failed)}{failed}", flush=True)
-        report.write(drill, out, command, where)  # intermediate results, in case of an interruption
+        report.write(drill, out, command)  # intermediate results, in case of an interruption
 
     drill = Drill(out, ended)
     drill.run(plans)
-    print(report.write(drill, out, command, where))
+    print(report.write(drill, out, command))
     print(f"written: {out / 'report.md'}")
     return 1 if drill.left or any(outcome.problems for outcome in drill.outcomes) else 0
 

@@ -15,10 +15,9 @@ from pathlib import Path
 
 from rosbags.rosbag2 import Reader
 
-from benchmarks.chaos.disk import SHM, inside
 from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.recordings.bags.recover import recover
-from eqa_nodes.ros.environment import RESERVATION, left_in_shared_memory
+from eqa_nodes.ros.environment import RESERVATION
 from eqa_nodes.wire.graph import TOPICS
 
 _PARTS = tuple("/" + TOPICS[key].name for key in ("color", "depth", "camera_info", "odom"))
@@ -56,7 +55,7 @@ def lost_observations(folder: Path, episode: str, acknowledged: set[int]) -> lis
 
 
 def left_behind(folder: Path, domain: int) -> list[str]:
-    """Return the processes, shared memory, locks and domain that remain of a graph that has ended."""
+    """Return the processes, locks and domain that remain of a graph that has ended."""
     end = time.monotonic() + _GONE_S
     while (left := _left(folder, domain)) and time.monotonic() < end:
         time.sleep(0.2)
@@ -65,9 +64,6 @@ def left_behind(folder: Path, domain: int) -> list[str]:
 
 def _left(folder: Path, domain: int) -> list[str]:
     left = [f"process {pid}" for pid in _processes(str(folder / "params.yaml"))]
-    if inside():  # otherwise the owner is unknown
-        left += [f"shared memory {path.name}" for path in left_in_shared_memory(SHM, 0.0)
-                 if "port" not in path.name]  # 50 KB each, which the next graph removes
     left += [f"lock {path.name}" for path in sorted((folder / "memory").glob("*.lock")) if _locked(path)]
     return left + [f"domain {domain} is reserved"] * _reserved(domain)
 

@@ -180,7 +180,7 @@ class Drill:
         if answer.error or answer.text != self._first.text:
             return f"{answer.error.name} {answer.text!r} {answer.message}"
         steps, before = answer.receipt.steps, self._first.receipt.steps
-        return "" if steps == before or world.kind == "nav2" else f"{steps} steps, in the fresh graph {before}"
+        return "" if steps == before else f"{steps} steps, in the fresh graph {before}"
 
     def _next(self, world: DrillWorld, outcome: Outcome, down: str) -> None:
         """Ask the next question on the same graph, twice if the first attempt ends with an error."""

@@ -1,16 +1,14 @@
-"""Systems outside the graph that fail by the schedule: a model's endpoint, and a stand-in for Nav2."""
+"""The endpoint of a model that fails by the schedule."""
 
 from __future__ import annotations
 
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.chaos.schedule import ABORTS, HANGS, KILLED, SAYS
+from benchmarks.chaos.schedule import SAYS
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
-from eqa_nodes.testing.nav2 import Failed, StandIn
 
 HANG_S, SLOW_S = 30.0, 0.7  # longer and shorter than the drill's model.timeout_s
 _BAD = {"hang": ServerReply(b"", delay_s=HANG_S), "http 500": ServerReply(b"out of memory", 500, "text/plain"),
@@ -94,47 +92,3 @@ def _judged(number: int, heading: str, shown: bool, answer: str) -> dict[str, ob
     return {"image": number, "relevance": 0.9 * shown, "enough": 0.95 * shown, "worth": 0.5, "target": "",
             "places": {letter: 1 / len(letters) for letter in letters}, "region": "", "says": answer if shown else "",
             "note": ""}
-
-
-class FailingNav2(StandIn):
-    """A stand-in for Nav2 that fails at the drives given by the schedule. failed: number of failed drives."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._fail = ("", 0, 0)
-        self._drives = self.failed = 0
-        self._mended = threading.Event()
-        super().__init__(environment)
-
-    def fail(self, how: str, first: int, drives: int) -> None:
-        """Fail `drives` drives from number `first` on (counted from now); how: "" = none, and restart all servers."""
-        self._fail, self._drives, self.failed = (how, first, drives), 0, 0
-        if how:
-            self._mended.clear()
-        else:
-            self._mended.set()
-            self.start_navigator()
-
-    def _go(self, request: Any, going_on: Callable[[], bool]) -> None:
-        how, first, drives = self._fail
-        number, self._drives = self._drives, self._drives + 1
-        if how and first <= number < first + drives:
-            self.failed += 1
-            if how in ABORTS:
-                raise Failed(ABORTS[how], f"{how} (drill)")
-            if how == KILLED:
-                threading.Thread(target=self.kill_navigator, daemon=True).start()
-            going_on = self._hanging(going_on) if how == HANGS else going_on
-        super()._go(request, going_on)
-
-    def _hanging(self, going_on: Callable[[], bool]) -> Callable[[], bool]:
-        """Start a drive without feedback and without reaction to a cancel, while the controller drives on."""
-        begun = False
-
-        def hangs() -> bool:
-            nonlocal begun
-            if begun:
-                self._mended.wait()
-            begun = True
-            return going_on()
-
-        return hangs

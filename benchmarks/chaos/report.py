@@ -14,17 +14,17 @@ from benchmarks.chaos.world import GRACE_S, LIMITS
 _FIRST = ("same", "right", "abstained")
 
 
-def write(drill: Drill, out: Path, command: str, where: str) -> str:
+def write(drill: Drill, out: Path, command: str) -> str:
     """Write report.md and report.json (full data of each episode); return the text of report.md."""
     heads, rows = table_of(drill.outcomes)
-    lines = ["# Fault drill", "", f"`{command}`; {where}.", "", _line(heads), f"|{'---|' * len(heads)}",
+    lines = ["# Fault drill", "", f"`{command}`", "", _line(heads), f"|{'---|' * len(heads)}",
              *map(_line, rows), "", *(f"- {name}: {value}" for name, value in facts(drill).items()), "",
              *_failures(drill, command)]
     text = "\n".join(lines) + "\n"
     (out / "report.md").write_text(text)
     (out / "report.json").write_text(json.dumps({
-        "command": command, "where": where, **facts(drill), "left": drill.left,
-        "outcomes": [{**asdict(o), "plan": o.plan.as_json()} for o in drill.outcomes]}, indent=1) + "\n")
+        "command": command, **facts(drill), "left": drill.left,
+        "outcomes": [asdict(outcome) for outcome in drill.outcomes]}, indent=1) + "\n")
     return text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError, unknown
@@ -13,17 +13,14 @@ from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.wire.graph import nodes_of
 
 # How often each kind occurs in 25 episodes.
-DECK = {"kill": 6, "pause": 3, "disk full": 2, "lost": 2, "lost call": 3, "duplicated": 2, "late": 1, "late tf": 1,
-        "clock": 1, "model": 3, "nav2": 1}
-WORLDS = {"model": "model", "nav2": "nav2"}  # kinds that need a special graph; all others use "label"
+DECK = {"kill": 6, "pause": 3, "disk full": 2, "lost": 2, "lost call": 3, "duplicated": 2, "late": 1, "late tf": 2,
+        "clock": 1, "model": 3}
+WORLDS = {"model": "model"}  # kinds that need a special graph; all others use "label"
 SECOND = ("kill", "pause", "lost", "duplicated", "late")  # kinds that may be combined with another fault
 _SECOND_SHARE = 0.2
-_SMALL = ("plant", "bed")  # questions for a model and for a robot in real time
+_SMALL = ("plant", "bed")  # questions for a model
 _LAST_OBSERVATION = 25  # every question needs more observations
 OUTAGES = ("away", "hang", "slow", "http 500", "http 429", "rubbish", "half a reply", "cut off")
-ABORTS = {"no path": 308, "controller failed": 100, "no progress": 105, "tf error": 9002, "timeout": 9003}
-KILLED, HANGS = "navigator killed", "navigator hangs"  # failures of Nav2's BT navigator, while its controller drives on
-NAV2_FAILURES = (*ABORTS, KILLED, HANGS)
 # Services and actions that a question needs; one request or reply of them is lost.
 CALLS = (*(f"{what} {key}" for what in ("request", "reply") for key in (
     "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recollect", "recall", "choose_goal",
@@ -56,10 +53,10 @@ SAYS = {case.sample.question: case for case in (*CASES.values(), NEXT)}
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault. victim: a node, a folder, a call, how a model or Nav2 fails; "" = all nodes.
+    """One fault. victim: a node, a folder, a call, how a model fails; "" = all nodes.
 
-    at: number of the observation after which it occurs; 0 = before the episode begins. For a model: its first call, for
-    Nav2: its first drive. amount: seconds of a pause, a delay or a clock; share of messages; number of calls, drives.
+    at: number of the observation after which it occurs; 0 = before the episode begins. For a model: its first call.
+    amount: seconds of a pause, a delay or a clock; share of messages; number of calls.
     """
 
     kind: str
@@ -82,10 +79,6 @@ class DrillPlan:
     world: str
     case: str
     faults: tuple[Fault, ...]
-
-    def as_json(self) -> dict[str, object]:
-        """Return the plan as plain JSON."""
-        return asdict(self)
 
 
 def schedule(episodes: int, seed: int, kinds: Sequence[str] = (), cases: Sequence[str] = ()) -> list[DrillPlan]:
@@ -112,7 +105,7 @@ def _shuffled(seed: int, deck: int) -> list[str]:
 def _plan(number: int, kind: str, dice: random.Random, alone: bool, cases: Sequence[str]) -> DrillPlan:
     world = WORLDS.get(kind, "label")
     faults = [_fault(kind, dice)]
-    if world != "nav2" and not alone and dice.random() < _SECOND_SHARE:
+    if not alone and dice.random() < _SECOND_SHARE:
         faults.append(_fault(dice.choice(SECOND), dice))
     case = dice.choice([name for name in cases if world == "label" or name in _SMALL] or _SMALL)
     return DrillPlan(number, dice.randrange(1, 2**31), world, case, tuple(faults))
@@ -131,8 +124,7 @@ def _fault(kind: str, dice: random.Random) -> Fault:
             "lost call": lambda: _lost_call(dice.choice(CALLS)),
             "clock": lambda: Fault(kind, at=4, amount=dice.choice(CLOCKS_S)),
             "disk full": lambda: Fault(kind, dice.choice(("bags", "memory")), at),
-            "model": lambda: Fault(kind, dice.choice(OUTAGES), dice.randrange(4), many),
-            "nav2": lambda: Fault(kind, dice.choice(NAV2_FAILURES), dice.randrange(3), many)}[kind]()
+            "model": lambda: Fault(kind, dice.choice(OUTAGES), dice.randrange(4), many)}[kind]()
 
 
 def _lost_call(call: str) -> Fault:

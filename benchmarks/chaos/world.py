@@ -1,9 +1,10 @@
-"""One graph under drill, one process per node, with the systems outside it: disks, tap, model, Nav2."""
+"""One graph under drill, one process per node, with the systems outside it: disks, tap, model."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import threading
 import time
@@ -15,10 +16,9 @@ from typing import Any
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 
-from benchmarks.chaos.disk import Disk
-from benchmarks.chaos.outside import FailingModel, FailingNav2
+from benchmarks.chaos.outside import FailingModel
 from benchmarks.chaos.schedule import Fault
-from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, driven_by, merged, of_robot
+from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, merged, of_robot
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
@@ -35,6 +35,7 @@ LIMITS = Limits(steps=80, metres=40.0, seconds=180.0)
 GRACE_S = 180.0  # for deadlines that may pass in sequence after the last check of the limits
 _READY_S = 120.0  # timeout for the discovery of all nodes
 _UP_S = 300.0  # timeout for the start of a graph or node: the drill is not about speed
+_FULL_BYTES = 4 << 10  # maximum file size, bytes, while a disk is full
 _WIRE = {"lost": "lose_share", "duplicated": "duplicate_share", "late": "late_share", "late tf": "tf_delay_s"}
 
 
@@ -110,25 +111,22 @@ class GraphListener:
 
 
 class DrillWorld:
-    """A graph of a kind: "label" (rules over labels), "model" (asks the endpoint), "nav2". Use it with `with`."""
+    """A graph of a kind: "label" (rules over labels) or "model" (asks the endpoint). Use it with `with`."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind, self.folder = kind, folder
-        self.tap = GraphListener(nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic"))
+        self.tap = GraphListener(nodes_of("sim"))
         self.model = FailingModel()
-        self.nav2: FailingNav2 | None = None
         self._faults, self._injected = folder / "faults.json", Faults()
         self.wrong: list[str] = []  # actions that failed in the drill itself
         self._exit = contextlib.ExitStack()
         self._struck: list[Fault] = []
         self._stopped: set[int] = set()
+        self._full: set[int] = set()  # processes whose disk is full
         self._timers: list[threading.Timer] = []
 
     def __enter__(self) -> DrillWorld:
         with contextlib.ExitStack() as stack:
-            self.disks = {name: Disk(self.folder / name) for name in ("bags", "memory")}
-            for disk in self.disks.values():
-                stack.callback(disk.close)
             stack.enter_context(self.model)
             self.folder.mkdir(parents=True, exist_ok=True)
             self._inject(Faults())
@@ -137,9 +135,6 @@ class DrillWorld:
             self.graph = stack.enter_context(RunningGraph(
                 self.folder, parameters(self.kind, self.folder, self.model.url), isolate=True, start_s=_UP_S))
             self.client = stack.enter_context(GraphClient(self.graph.environment, self.tap.listen))
-            if self.kind == "nav2":
-                self.nav2 = FailingNav2(self.graph.environment)
-                stack.enter_context(self.nav2)
             self.tap.ready()
             self._exit = stack.pop_all()
         return self
@@ -157,8 +152,6 @@ class DrillWorld:
                 wire[_WIRE[fault.kind]] = fault.amount
             elif fault.kind == "model":
                 self.model.fail(fault.victim, fault.at, int(fault.amount))
-            elif fault.kind == "nav2" and self.nav2 is not None:
-                self.nav2.fail(fault.victim, fault.at, int(fault.amount))
             elif fault.at == 0:
                 at_once.append(self._strike(fault))
             else:
@@ -169,8 +162,8 @@ class DrillWorld:
 
     def missed(self, faults: tuple[Fault, ...]) -> list[str]:
         """Return the faults that were not injected because the question ended before."""
-        came = {"model": self.model.failed, "nav2": self.nav2.failed if self.nav2 is not None else 0}
-        return [f.text for f in faults if f.kind not in _WIRE and not came.get(f.kind, f in self._struck)]
+        return [f.text for f in faults if f.kind not in _WIRE
+                and not (self.model.failed if f.kind == "model" else f in self._struck)]
 
     def calm(self) -> None:
         """End all lasting faults: resume paused nodes, free disks, and restore the wire and the model."""
@@ -179,12 +172,10 @@ class DrillWorld:
             timer.cancel()
         for pid in list(self._stopped):
             self._signal(pid, signal.SIGCONT)
-        self._timers, self._stopped = [], set()
-        for disk in self.disks.values():
-            disk.free()
+        for pid in list(self._full):
+            self._limit_files(pid, resource.RLIM_INFINITY)
+        self._timers, self._stopped, self._full = [], set(), set()
         self.model.mend()
-        if self.nav2 is not None:
-            self.nav2.fail("", 0, 0)
 
     def quiet_wire(self) -> None:
         """Stop the loss of messages; call it when all nodes are up."""
@@ -255,7 +246,15 @@ class DrillWorld:
         self._timers[-1].start()
 
     def _fill(self, name: str) -> None:
-        self.disks[name].fill(self._child({"bags": "recorder", "memory": "memory"}[name]).process.pid)
+        pid = self._child({"bags": "recorder", "memory": "memory"}[name]).process.pid
+        self._full.add(pid)
+        self._limit_files(pid, _FULL_BYTES)
+
+    @staticmethod
+    def _limit_files(pid: int, size: int) -> None:
+        """Limit the size of the files that a process writes, as a full disk does; the kernel refuses more."""
+        with contextlib.suppress(ProcessLookupError):  # already dead by another fault
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
     @staticmethod
     def _signal(pid: int, number: signal.Signals) -> None:
@@ -277,9 +276,4 @@ def parameters(kind: str, folder: Path, url: str) -> GraphParameters:
         own["answerer"] = {"answerer": "vlm", "model.base_url": url, "model.model": "scripted", "model.timeout_s": 2.0,
                            "model.deadline_s": 8.0}
         os.environ["EQA_VLM_API_KEY"] = "none"
-    if kind == "nav2":
-        del own["navigator"]
-    driven = driven_by(kind) if kind == "nav2" else {}
-    if driven:
-        driven["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}  # for a slow machine
-    return merged(None, of_robot(robot), own, driven)
+    return merged(None, of_robot(robot), own)

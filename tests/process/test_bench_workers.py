@@ -43,6 +43,7 @@ def test_one_worker_and_several_leave_the_same_files(tmp_path: Path) -> None:
     assert files_of(tmp_path / "line") == files_of(tmp_path / "one") == files_of(tmp_path / "three")
     assert [json.loads(line)["id"] for line in (tmp_path / "three" / PREDICTIONS).read_text().splitlines()] == IDS
     assert sorted(noted(tmp_path)) == sorted(3 * IDS)
+    assert (tmp_path / "asked.txt").read_text().count("closed") == 1 + 3
 
 
 def test_a_worker_that_dies_is_replaced_and_its_question_asked_once_more(tmp_path: Path) -> None:
@@ -110,14 +111,3 @@ def test_a_spent_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) ->
         summary = run_with(SequentialEngine(NotingRunner(tmp_path, 0.0, 0)), questions(ids), tmp_path / name)
         assert (summary.asked, summary.resumed, summary.spent, summary.exit_code) == (3, 4, "", 0)
     assert files_of(tmp_path / "line") == files_of(tmp_path / "two")
-
-
-def test_workers_are_closed_at_the_end(tmp_path: Path) -> None:
-    run_with(ProcessEngine(noting(tmp_path), 2), questions(IDS), tmp_path / "run")
-    assert (tmp_path / "asked.txt").read_text().count("closed") == 2
-
-
-def test_failed_questions_asked_again_leave_one_line_each(tmp_path: Path) -> None:
-    for _ in range(2):
-        run_with(SequentialEngine(NotingRunner(tmp_path, 0.0, 0)), questions(IDS), tmp_path / "run", retry_failed=True)
-    assert [json.loads(line)["id"] for line in (tmp_path / "run" / PREDICTIONS).read_text().splitlines()] == IDS

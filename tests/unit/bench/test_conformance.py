@@ -5,7 +5,6 @@ docs/judging.md says which code that was, and how many random inputs were compar
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from eqa_nodes.bench.judges.official import find_scorer, open_official, read_off
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics.scores import score_run
-from eqa_nodes.bench.readers.openeqa import read_openeqa
 from eqa_nodes.bench.report.tables import footnotes
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
@@ -30,7 +28,6 @@ from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.quirks import Dialect
 from eqa_nodes.models.request import ModelRequest, body_of
 from eqa_nodes.models.scripted import ScriptedBackend
-from tests.fixtures.data import shared_data
 from tests.fixtures.synthetic_run import make_run
 
 MUG = Sample("q", "Where's the mug?", "on the {desk}", ("it's there", 'by "the" lamp'))
@@ -162,17 +159,6 @@ def test_the_command_needs_both_options(tmp_path: Path, openeqa: Path, capsys: p
     assert "leave --judge-prompt" in " ".join(capsys.readouterr().err.split())
 
 
-def test_further_answers_that_are_empty_are_kept_for_the_official_prompt() -> None:
-    folder = shared_data("open-eqa-v0.json").parent
-    published = {r["question_id"]: r for r in json.loads((folder / "open-eqa-v0.json").read_text())}
-    kept = 0
-    for sample in read_openeqa(folder, "all", starts=False):
-        extra = sample.metadata.get("extra_answers") or list(sample.alternatives)
-        assert extra == published[sample.id].get("extra_answers", [])
-        kept += "extra_answers" in sample.metadata
-    assert kept == 1
-
-
 @pytest.mark.parametrize(("sigma", "delta", "c", "c_star"), [
     (0, 1.0, 0.0, 0.0), (4, 0.75, 0.6, 0.8), (5, 2.0, 1.0, 1.0), (7, 0.5, 0.7, 1.0), (-3, -1.0, 0.6, 0.0),
     (1, 0.0, 0.0, 0.2)])
@@ -192,7 +178,7 @@ def test_ties_are_printed_as_by_openeqa(marks: tuple[int, ...], one: str, two: s
     assert (f"{official:.1f}", f"{official:.2f}") == (one, two)
 
 
-@pytest.mark.parametrize("n", [40, 200, 400])
+@pytest.mark.parametrize("n", [40, 200])
 def test_every_sum_of_marks_is_printed_as_by_openeqa(n: int) -> None:
     for total in range(4 * n + 1):
         marks = np.array([5] * (total // 4) + [1 + total % 4] + [1] * n)[:n]

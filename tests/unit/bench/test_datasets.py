@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from eqa_nodes.bench.datasets import open_dataset, select
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.samples import check_samples, dataset_hash, read_samples, write_samples
+from eqa_nodes.bench.samples import dataset_hash, read_samples, write_samples
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import Pose2, pose_from_habitat, position_from_habitat, wrap, yaw_from_habitat
@@ -41,34 +40,44 @@ def test_bad_rotations_are_refused(wxyz: tuple[float, ...]) -> None:
         pose_from_habitat((0, 0, 0), wxyz)
 
 
-def test_openeqa() -> None:
-    folder = shared_data("open-eqa-v0.json").parent
-    aeqa = open_dataset("openeqa", folder=folder)
-    first = next(s for s in aeqa if s.id == "f2e82760-5c3c-41b1-88b6-85921b9e7b32")
-    assert len(aeqa) == 184
-    assert first.scene == "habitat:hm3d/00826-BFRyYbPCCPE"
-    assert first.answer == "Air conditioning unit"
-    assert first.start is not None
+def test_openeqa_with_starts_lengths_and_floors() -> None:
+    folder = shared_data("openeqa-init-trajs.json").parent
+    every = open_dataset("openeqa", folder=folder, split="aeqa-557")
+    assert len(every) == 557 and every == open_dataset("openeqa", folder=folder, split="hm3d")
+    assert all(s.start and s.reference_steps and s.reference_metres for s in every)
+    assert {s.metadata["reference_steps_are"] for s in every} == {"frames - 1"}
+    subset, whole = open_dataset("openeqa", folder=folder), {s.id: s for s in every}
+    assert {s.id for s in subset} == set(json.loads((folder / "open-eqa-v0-184-questions.json").read_text()))
+    assert all(s.start == whole[s.id].start and s.reference_metres == whole[s.id].reference_metres for s in subset)
+    assert [sum(s.metadata["multi_floor"] is True for s in samples) for samples in (every, subset)] == [298, 93]
+    first = next(s for s in subset if s.id == "f2e82760-5c3c-41b1-88b6-85921b9e7b32")
+    assert (first.scene, first.answer) == ("habitat:hm3d/00826-BFRyYbPCCPE", "Air conditioning unit")
     assert first.start == pytest.approx((2.5579, 3.2461, 0.8656), abs=1e-3)
-    assert all(s.start and s.reference_steps and s.reference_metres and s.reference_metres > 3 for s in aeqa)
-    assert {s.id for s in aeqa} == set(json.loads((folder / "open-eqa-v0-184-questions.json").read_text()))
-    assert len(open_dataset("openeqa", folder=folder, split="aeqa-41")) == 41
-    everything = open_dataset("openeqa", folder=folder, split="all")
-    assert len(everything) == 1636
-    assert sum(bool(s.alternatives) for s in everything) == 263
-    assert len(open_dataset("openeqa", folder=folder, split="hm3d")) == 557
-    assert len(open_dataset("openeqa", folder=folder, split="scannet", limit=7)) == 7
+    positions = json.loads((folder / "openeqa-init-trajs.json").read_text())[
+        str(first.metadata["episode_history"])]["full_traj_pos"]
+    assert first.reference_steps == len(positions) - 1
+    assert first.reference_metres == pytest.approx(sum(map(math.dist, positions, positions[1:])))
+    assert [len(open_dataset("openeqa", folder=folder, split=name, limit=limit)) for name, limit in (
+        ("aeqa-41", 0), ("all", 0), ("scannet", 7))] == [41, 1636, 7]
     with pytest.raises(ConfigError, match="aeqa-184"):
         open_dataset("openeqa", folder=folder, split="test")
 
 
-def test_openeqa_length_is_that_of_the_history() -> None:
-    folder = shared_data("openeqa-init-trajs.json").parent
-    sample = open_dataset("openeqa", folder=folder)[0]
-    positions = json.loads((folder / "openeqa-init-trajs.json").read_text())[
-        str(sample.metadata["episode_history"])]["full_traj_pos"]
-    assert sample.reference_steps == len(positions) - 1
-    assert sample.reference_metres == pytest.approx(sum(map(math.dist, positions, positions[1:])))
+def test_questions_of_openeqa_about_histories_need_one_file(tmp_path: Path) -> None:
+    links(tmp_path, **{"open-eqa-v0.json": "open-eqa-v0.json"})
+    asked = open_dataset("openeqa", folder=tmp_path, task="em")
+    published = {r["question_id"]: r for r in json.loads((tmp_path / "open-eqa-v0.json").read_text())}
+    assert len(asked) == 1636 and sum(bool(s.alternatives) for s in asked) == 263
+    for sample in asked:  # the official prompt shows empty further answers, too
+        extra = published[sample.id].get("extra_answers", [])
+        assert list(sample.alternatives) == [answer for answer in extra if answer]
+        assert (sample.metadata.get("extra_answers") or list(sample.alternatives)) == extra
+    assert sum("extra_answers" in sample.metadata for sample in asked) == 1
+    histories = {str(s.metadata["episode_history"]) for s in asked}
+    assert (len(histories), sum(h.startswith("hm3d-v0/") for h in histories)) == (152, 63)
+    assert len(open_dataset("openeqa", folder=tmp_path, task="em", split="scannet")) == 1079
+    assert {(s.start, s.target, s.reference_steps, s.reference_metres, s.needs_exploration) for s in asked} == {
+        (None, None, None, None, False)}
 
 
 def links(folder: Path, **files: str) -> Path:
@@ -114,22 +123,16 @@ def test_the_list_of_ids_of_openeqa_chooses_its_184_questions(tmp_path: Path) ->
         open_dataset("openeqa", folder=tmp_path)
 
 
-def test_hm_eqa_under_its_own_names(tmp_path: Path) -> None:
+def test_hm_eqa_under_either_names(tmp_path: Path) -> None:
     links(tmp_path, **{"hm-eqa-questions.csv": "questions.csv"})
     with pytest.raises(ConfigError, match="start poses of its scenes: put hm-eqa-scene_init_poses.csv or scene_init_"):
         open_dataset("hm-eqa", folder=tmp_path)
     links(tmp_path, **{"hm-eqa-scene_init_poses.csv": "scene_init_poses.csv"})
-    assert open_dataset("hm-eqa", folder=tmp_path) == open_dataset(
-        "hm-eqa", folder=shared_data("hm-eqa-questions.csv").parent)
-
-
-def test_hm_eqa() -> None:
-    samples = open_dataset("hm-eqa", folder=shared_data("hm-eqa-questions.csv").parent)
-    assert len(samples) == 500
-    assert all(len(s.choices) == 4 and s.start for s in samples)
+    samples = open_dataset("hm-eqa", folder=tmp_path)
+    assert samples == open_dataset("hm-eqa", folder=shared_data("hm-eqa-questions.csv").parent)
+    assert len(samples) == 500 and all(len(s.choices) == 4 and s.start for s in samples)
     assert samples[0].answer == "Yes, it is on"
     assert samples[0].start == pytest.approx((3.0018978, -1.551065, 0.09538), abs=1e-4)
-    assert sum(Counter(s.category for s in samples).values()) == 500
 
 
 def test_express_both_spellings_are_the_same_questions(tmp_path: Path) -> None:
@@ -186,12 +189,6 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, monkeypatch: pytest.Monk
         open_dataset("express", folder=tmp_path)
 
 
-def test_a_few_house_questions_come_from_several_houses() -> None:
-    first, second = open_dataset("house", limit=2, seed=3)
-    assert first.scene != second.scene
-    assert first.category != second.category
-
-
 class FiveQuestions:
     """A published data set of five questions."""
 
@@ -202,10 +199,20 @@ class FiveQuestions:
         return [Sample(f"{n}", "Is it on?", "yes", scene="house:3") for n in range(5)]
 
 
+class EndlessQuestions:
+    """A generated data set: as many questions as are wanted."""
+
+    traits = ReaderTraits(files=False)
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the first ones."""
+        return [Sample(f"{n}", "Is it on?", "yes", scene="house:3") for n in range(options.limit)]
+
+
 @pytest.mark.parametrize(("name", "questions", "asked", "whole", "words"), [
     (f"{__name__}:FiveQuestions", None, 5, 5, ""), (f"{__name__}:FiveQuestions", 0, 5, 5, ""),
     (f"{__name__}:FiveQuestions", 2, 2, 5, "2 of 5 questions; --questions 0 asks all"),
-    ("house", None, 20, 0, ""), ("house", 3, 3, 0, "")])
+    (f"{__name__}:EndlessQuestions", None, 20, 0, ""), (f"{__name__}:EndlessQuestions", 3, 3, 0, "")])
 def test_published_questions_are_all_asked_unless_a_number_is_named(
         name: str, questions: int | None, asked: int, whole: int, words: str) -> None:
     found = select(name, questions)
@@ -213,24 +220,24 @@ def test_published_questions_are_all_asked_unless_a_number_is_named(
 
 
 def test_house() -> None:
+    first, second = open_dataset("house", limit=2, seed=3)
+    assert first.scene != second.scene and first.category != second.category
     one, = open_dataset("house", limit=1, seed=3)
     assert one == open_dataset("house", limit=1, seed=3)[0] != open_dataset("house", limit=1, seed=4)[0]
-    assert one.start
-    assert one.target
-    assert one.reference_metres
-    assert one.scene.startswith("house:")
-    assert one.metadata["split"] == "test"
-    with pytest.raises(ConfigError, match="train"):
+    assert one.start and one.target and one.reference_metres
+    assert one.scene.startswith("house:") and one.metadata["split"] == "test"
+    with pytest.raises(ConfigError, match="unknown split 'val': known are test, train"):
         open_dataset("house", split="val")
 
 
-def test_samples_are_checked() -> None:
-    with pytest.raises(ConfigError, match="twice"):
-        check_samples([Sample("a", "What?", "x"), Sample("a", "Where?", "y")])
-    with pytest.raises(ConfigError, match="none of"):
-        check_samples([Sample("a", "What?", "x", choices=("y", "z"))])
-    with pytest.raises(ConfigError, match="empty"):
-        check_samples([])
+@pytest.mark.parametrize(("name", "scene", "metadata"), [
+    ("house-people", "+3", {}), ("house-multi", "", {}), ("house-measure", "", {"measure", "metres"}),
+    ("house-text", "+text", {"bears", "letter_px", "view"})])
+def test_the_other_data_sets_of_the_house(name: str, scene: str, metadata: set[str]) -> None:
+    sample, = open_dataset(name, split="train", limit=1, seed=2)
+    assert sample.scene.startswith("house:") and sample.scene.endswith(scene)
+    assert {"split", "targets", *metadata} == sample.metadata.keys() and sample.metadata["split"] == "train"
+    assert (sample.target in sample.viewpoints) == (name in ("house-multi", "house-measure"))
 
 
 def test_hash_and_file_hold_every_field(tmp_path: Path) -> None:
@@ -245,17 +252,6 @@ def test_hash_and_file_hold_every_field(tmp_path: Path) -> None:
         read_samples(tmp_path / "s.jsonl")
 
 
-def test_questions_of_openeqa_about_histories_need_one_file(tmp_path: Path) -> None:
-    (tmp_path / "open-eqa-v0.json").symlink_to(shared_data("open-eqa-v0.json"))
-    asked = open_dataset("openeqa", folder=tmp_path, task="em")
-    assert len(asked) == 1636 and sum(bool(s.alternatives) for s in asked) == 263
-    histories = {str(s.metadata["episode_history"]) for s in asked}
-    assert (len(histories), sum(h.startswith("hm3d-v0/") for h in histories)) == (152, 63)
-    assert len(open_dataset("openeqa", folder=tmp_path, task="em", split="scannet")) == 1079
-    assert {(s.start, s.target, s.reference_steps, s.reference_metres, s.needs_exploration) for s in asked} == {
-        (None, None, None, None, False)}
-
-
 def test_other_tasks_are_named(tmp_path: Path) -> None:
     (tmp_path / "express-bench-slim.json").write_text(json.dumps([express()]))
     with pytest.raises(ConfigError, match="field 'actions' is missing: the task em replays the recorded"):
@@ -268,8 +264,8 @@ def test_a_house_is_asked_about_what_its_tour_shows() -> None:
     from eqa_nodes.tours.tours import house_tour, most_pixels
     from sim_bridge.house.questions.grounding import SEEN_PIXELS
 
-    asked = open_dataset("house", split="train", limit=2, seed=1, task="em")
-    assert len({s.id for s in asked}) == 2
+    asked = open_dataset("house", split="train", limit=1, seed=1, task="em")
+    assert len(asked) == 1
     for sample in asked:
         targets = sample.metadata["targets"]
         seen = most_pixels(house_tour(sample.scene))

@@ -34,27 +34,6 @@ from tests.fixtures.junk_records import FUZZ, JUNK, NAMES, refusal
 from tests.fixtures.paths import DATA
 
 
-def test_a_eqa_has_557_questions_with_starts_lengths_and_floors() -> None:
-    folder = shared_data("openeqa-init-trajs.json").parent
-    every = open_dataset("openeqa", folder=folder, split="aeqa-557")
-    assert len(every) == 557 and every == open_dataset("openeqa", folder=folder, split="hm3d")
-    assert all(s.start and s.reference_steps and s.reference_metres for s in every)
-    assert {s.metadata["reference_steps_are"] for s in every} == {"frames - 1"}
-    assert sum(s.metadata["multi_floor"] is True for s in every) == 298
-    subset = open_dataset("openeqa", folder=folder, split="aeqa-184")
-    assert sum(s.metadata["multi_floor"] is True for s in subset) == 93
-    whole = {s.id: s for s in every}
-    assert all(s.start == whole[s.id].start and s.reference_metres == whole[s.id].reference_metres for s in subset)
-
-
-def test_the_questions_about_histories_keep_their_other_answers() -> None:
-    folder = shared_data("open-eqa-v0.json").parent
-    every = open_dataset("openeqa", folder=folder, task="em")
-    raw = {r["question_id"]: r for r in json.loads((folder / "open-eqa-v0.json").read_text())}
-    assert len(every) == 1636
-    assert all(list(s.alternatives) == [a for a in raw[s.id].get("extra_answers", []) if a] for s in every)
-
-
 def test_hm_eqa_takes_the_area_of_the_navigation_mesh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "questions.csv").write_text("scene,floor,question,choices,question_formatted,answer,label\n" + "".join(
         f"{scene},0,Is it?,\"['a', 'b', 'c', 'd']\",,A,state\n" for scene in ("00001-Rooms", "00002-None")))
@@ -229,9 +208,15 @@ def test_files_of_another_shape_are_named(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(("changes", "why"), [
     ({"id": " "}, "id is empty"), ({"answer": ""}, "neither an answer nor predicates"),
     ({"start": Pose2(math.nan, 0, 0)}, "finite"), ({"viewpoints": ((1.0,),)}, "viewpoint"),
-    ({"reference_metres": -1.0}, "reference_metres -1.0"), ({"reference_steps": -1}, "reference_steps")])
+    ({"reference_metres": -1.0}, "reference_metres -1.0"), ({"reference_steps": -1}, "reference_steps"),
+    ({"choices": ("y", "z")}, "none of"), ({"question": " "}, "has no text"), ({"answer": "a\0"}, "holds text"),
+    ({"target": (1.0, 2.0, 3.0, 4.0)}, "x, y and perhaps a height")])
 def test_samples_that_contradict_themselves_are_refused(changes: dict[str, Any], why: str) -> None:
     good = Sample("a", "What?", "x")
     check_samples([good])
     with pytest.raises(EqaError, match=why):
         check_samples([replace(good, **changes)])
+    with pytest.raises(ConfigError, match="twice"):
+        check_samples([good, good])
+    with pytest.raises(ConfigError, match="empty"):
+        check_samples([])

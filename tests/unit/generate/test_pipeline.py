@@ -103,7 +103,7 @@ def test_a_category_without_a_question_costs_one_call(tmp_path: Path) -> None:
     assert {r.reason for r in records} == {"nothing of this kind to ask about"} and model.backend.usage.calls == 2
 
 
-@pytest.mark.parametrize("last", range(0, 14, 3))
+@pytest.mark.parametrize("last", [0, 6, 12])
 def test_a_kill_loses_nothing_and_pays_nothing_twice(tmp_path: Path, last: int) -> None:
     straight = Model(answer=here)
     made(tmp_path / "straight", straight)

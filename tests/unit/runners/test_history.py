@@ -133,13 +133,11 @@ def house() -> TourHistory:
     return TourHistory(replace(planned, robot=replace(planned.robot, camera=CameraModel(160, 120, height_m=1.5))))
 
 
-@pytest.mark.parametrize("frames", ["uniform", "recalled", "objects"])
-def test_memory_of_a_history_tells_when_something_was_seen_last(frames: str, house: TourHistory,
-                                                                tmp_path: Path) -> None:
+def test_memory_of_a_history_tells_when_something_was_seen_last(house: TourHistory, tmp_path: Path) -> None:
     folder = tmp_path / "tour"
     write_bag(house, folder, labels=house.labels)
     runner = HistoryRunner(lambda sample: file_source(folder), AnswererSettings(),
-                           ViewSelection(frames, 12, labels=True), tmp_path / "cache")
+                           ViewSelection("objects", 12, labels=True), tmp_path / "cache")
     kind = _seen_last(house)
     result = runner.run(Sample("q", f"When did you last see the {kind}?", ""))
     answer = result.answer
@@ -173,16 +171,6 @@ def test_memory_is_not_asked_where_it_must_not_be(answerer: str, bag: Path, tour
     runner.close()
 
 
-def test_when_something_was_seen_last_on_the_command_line(house: TourHistory, tmp_path: Path,
-                                                          capsys: pytest.CaptureFixture[str]) -> None:
-    write_bag(house, tmp_path / "tour", labels=house.labels)
-    words = ["ask", f"When did you last see the {_seen_last(house)}?", "--history", str(tmp_path / "tour")]
-    assert main([*words, "--evidence", str(tmp_path / "proof")]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "s after the start" in printed and "s into the bag)" in printed and "privileged: labels" in printed
-    assert sorted((tmp_path / "proof").iterdir())
-
-
 def test_what_cannot_be_read_is_not_read_for_each_question(tmp_path: Path) -> None:
     opened = []
 
@@ -196,15 +184,6 @@ def test_what_cannot_be_read_is_not_read_for_each_question(tmp_path: Path) -> No
         with pytest.raises(StorageError, match="damaged"):
             runner.run(Sample("q", "Is there a cup?", "yes"))
     assert len(opened) == 1
-
-
-def test_only_a_few_histories_are_open_at_a_time(bag: Path, tmp_path: Path) -> None:
-    sources = {f"q{i}": HistorySource(f"h{i}", {"number": i}, lambda: open_history(bag)) for i in range(4)}
-    runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(), ViewSelection("recalled", 5, True),
-                           tmp_path)
-    answers = [runner.run(Sample(f"q{i}", "How many chairs are there?", "1")).answer.text for i in (0, 1, 2, 3, 0, 3)]
-    assert len(set(answers)) == 1 and len(list(tmp_path.iterdir())) == 4
-    runner.close()
 
 
 def test_one_question_on_the_command_line(tour: TourHistory, bag: Path, tmp_path: Path,
@@ -295,15 +274,6 @@ def test_a_benchmark_says_first_what_is_missing_and_goes_on(tour: TourHistory, b
     capsys.readouterr()
     assert main([*words, "--frames", "recalled"]) == 2
     assert "a run with another config" in capsys.readouterr().err
-
-
-def test_a_benchmark_without_any_history_asks_nothing(tour: TourHistory, tmp_path: Path,
-                                                      capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["bench", "run", "--task", "em", "--dataset", "openeqa", "--data", str(questions(tmp_path, tour)),
-             "--out", str(tmp_path / "run")]
-    assert main(words) == 2
-    assert "none of the 4 questions can be asked" in (said := capsys.readouterr().err) and "3 histories" in said
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_is_of_one_task(tmp_path: Path) -> None:

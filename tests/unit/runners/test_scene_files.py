@@ -120,8 +120,8 @@ def test_a_file_without_labels_is_refused_before_the_robot_moves(
 
 
 @pytest.mark.parametrize(("dataset", "split", "questions", "scenes"), [
-    ("openeqa", "aeqa-557", 557, 63), ("openeqa", "aeqa-184", 184, 57), ("openeqa", "aeqa-41", 41, 5),
-    ("express", "", 2044, 174), ("hm-eqa", "", 500, 266)])
+    ("openeqa", "aeqa-557", 557, 63), ("openeqa", "aeqa-41", 41, 5), ("express", "", 2044, 174),
+    ("hm-eqa", "", 500, 266)])
 def test_published_questions_lack_their_scene_files_and_nothing_else(
         tmp_path: Path, dataset: str, split: str, questions: int, scenes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     data = shared_data("open-eqa-v0.json").parent

@@ -83,15 +83,6 @@ def test_marks_are_kept_and_never_paid_twice(tmp_path: Path) -> None:
     assert marker.calls == 10
 
 
-def test_one_thread_or_many_give_the_same(tmp_path: Path) -> None:
-    marks = []
-    for threads in (1, 8):
-        out = make_run(tmp_path / str(threads))
-        with CachedJudge(matching(Marker()), out / MARKS) as judge:
-            marks.append([(q.id, q.sigma, q.blind_sigma) for q in mark_run(out, judge, threads)])
-    assert marks[0] == marks[1]
-
-
 def test_calls_wait_together(tmp_path: Path) -> None:
     out, marker = make_run(tmp_path), Marker()
     marker.meet = threading.Barrier(2)  # each call waits for another one: alone it would fail

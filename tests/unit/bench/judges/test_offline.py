@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,119 +13,22 @@ from eqa_nodes.bench.judges.base import JudgeMark, drop_after_last_full_stop
 from eqa_nodes.bench.judges.marking import open_judge
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.question_score import mark_answer
-from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.samples import Sample
+from tests.fixtures.paths import DATA
 
-# question, reference, answer, mark given by hand: 5 right .. 1 wrong. The rules were adjusted on HAND, not on HELD_OUT.
-HAND = [
-    ("What is on the desk?", "a laptop", "laptop", 5),
-    ("What is on the desk?", "a laptop", "A notebook computer.", 5),
-    ("What is on the desk?", "a laptop", "There is a laptop on the desk", 5),
-    ("What is on the desk?", "a laptop", "a lamp", 1),
-    ("What is on the desk?", "a laptop", "", 1),
-    ("What is on the desk?", "a laptop", "I cannot tell", 1),
-    ("What is on the desk?", "a laptop", "a laptop or a book", 3),
-    ("What is on the desk?", "a laptop", "a black laptop", 4),
-    ("What is the white thing above the TV?", "air conditioning unit", "air conditioner", 4),
-    ("Where do people sit?", "couch", "sofas", 5),
-    ("What is next to the bed?", "an armchair", "a chair", 3),
-    ("What is next to the bed?", "a nightstand", "bedside table", 5),
-    ("What is next to the bed?", "a white nightstand", "a nightstand", 4),
-    ("What is next to the bed?", "a red cup", "a blue cup", 3),
-    ("What is under the window?", "a radiator", "a radiator and a plant", 4),
-    ("How wide is the sofa?", "1.80 m", "about 185 cm", 5),
-    ("How wide is the sofa?", "1.80 m", "The sofa is 6 feet wide.", 5),
-    ("How wide is the sofa?", "1.80 m", "2.10 m", 2),
-    ("How wide is the sofa?", "1.80 m", "2.50 m", 1),
-    ("How wide is the sofa?", "1.80 m", "1.80", 1),
-    ("How wide is the sofa?", "1.80 m", "1.80 m or 2.50 m", 3),
-    ("How wide is the gap between the bed and the wardrobe?", "42 cm", "0.46 m", 5),
-    ("What is on the table?", "a lamp, a book and keys", "keys, a book and a lamp", 5),
-    ("What is on the table?", "a lamp, a book and keys", "a book and a lamp", 4),
-    ("What is on the table?", "a lamp, a book and keys", "a book", 2),
-    ("What is on the table?", "a lamp, a book and keys", "a plate and a fork", 1),
-    ("What is on the table?", "a lamp and a book", "a lamp, a book, a cup and a plate", 3),
-    ("What two things hang on the wall?", "a clock and a mirror", "mirror and wall clock", 5),
-    ("How many chairs are there?", "four", "4", 5),
-    ("How many chairs are there?", "four", "There are four chairs around it.", 5),
-    ("How many chairs are there?", "four", "five", 2),
-    ("How many chairs are there?", "four", "nine", 1),
-    ("How many chairs are there?", "four", "several", 1),
-    ("How many chairs are there?", "4", "four or five", 3),
-    ("How many lamps are on?", "none", "0", 5),
-    ("How many lamps are on?", "none", "one", 1),
-    ("How many sinks are there?", "two", "a pair", 5),
-    ("Is the door open?", "yes", "Yes, it is.", 5),
-    ("Is the door open?", "yes", "It is open", 5),
-    ("Is the door open?", "yes", "no", 1),
-    ("Is the door open?", "yes", "The door is closed", 1),
-    ("Is the door open?", "no", "it is not open", 5),
-    ("Is the door open?", "no", "Nope, it is shut", 5),
-    ("Is the door open?", "no", "a chair", 1),
-    ("Is there a sofa in the study?", "yes", "Yes, there is a brown sofa in the study", 5),
-    ("Is the TV on or off?", "off", "The TV is turned off.", 5),
-    ("Is the TV on or off?", "off", "on", 1),
-    ("Is the bed made?", "yes", "unmade", 1),
-    ("Are the curtains closed?", "yes", "They are open", 1),
-    ("What color is the sofa?", "dark green", "dark green", 5),
-    ("What color is the sofa?", "dark green", "green", 4),
-    ("What color is the sofa?", "gray", "The sofa is grey", 5),
-    ("What color is the sofa?", "gray", "brown", 1),
-    ("What color is the sofa?", "black and white", "white and black", 5),
-    ("What color is the sofa?", "black and white", "black", 3),
-    ("What is the table made of?", "wood", "It is wooden", 5),
-    ("What is the table made of?", "wood", "glass", 1),
-    ("Where is the cup?", "on the desk in the study", "desk in study", 5),
-    ("Where is the cup?", "on the desk in the study", "It is on the desk, in the office.", 5),
-    ("Where is the cup?", "on the desk in the study", "in the study", 3),
-    ("Where is the cup?", "on the desk in the study", "on the desk", 3),
-    ("Where is the cup?", "on the desk in the study", "on the desk in the bedroom", 2),
-    ("Where is the cup?", "on the desk in the study", "on the shelf in the study", 2),
-    ("Where is the cup?", "on the desk in the study", "in the kitchen", 1),
-    ("Where is the cup?", "on the desk in the study", "under the desk in the study", 2),
-    ("Where is the cup?", "on the desk in the study", "on the desk in the study, next to the window", 4),
-    ("Where is the plant?", "left of the monitor", "to the right of the monitor", 1),
-    ("Where is the plant?", "between the sofa and the TV", "between the television and the couch", 5),
-    ("In which room is the oven?", "kitchen", "The oven is in the kitchen.", 5),
-    ("In which room is the piano?", "living room", "dining room", 1),
-    ("In which room is the piano?", "second bedroom", "a bedroom", 3),
-    ("What can I use to dry my hair?", "the hair dryer in the bathroom", "a hair dryer", 4),
-    ("What can I use to dry my hair?", "the hair dryer in the bathroom", "a vacuum cleaner", 1),
-]
 
-HELD_OUT = [
-    ("What is on the shelf?", "a vase", "It's a vase.", 5),
-    ("What is on the shelf?", "a vase", "flowers", 1),
-    ("What is on the shelf?", "a vase", "a glass vase", 4),
-    ("What is on the shelf?", "books and a candle", "a candle and some books", 5),
-    ("What is on the shelf?", "books and a candle", "books", 3),
-    ("What is hanging above the fireplace?", "a painting", "framed picture", 5),
-    ("What is hanging above the fireplace?", "a painting", "A TV is hanging above the fireplace", 1),
-    ("What is hanging above the fireplace?", "a large mirror", "a mirror", 4),
-    ("Which appliance is beside the sink?", "the dishwasher", "A dish washer", 5),
-    ("Which appliance is beside the sink?", "the dishwasher", "the fridge", 1),
-    ("How many windows does the bedroom have?", "three", "3 windows", 5),
-    ("How many windows does the bedroom have?", "three", "two", 2),
-    ("How many windows does the bedroom have?", "three", "There are no windows", 1),
-    ("How many pillows are on the bed?", "2", "a couple", 5),
-    ("Is the tap running?", "no", "No, the faucet is turned off", 5),
-    ("Is the tap running?", "no", "Yes, it is running", 1),
-    ("Are the curtains closed?", "yes", "they are drawn shut", 5),
-    ("Can I work at a desk in the bedroom?", "no", "There is no desk in the bedroom", 5),
-    ("What color is the front door?", "light blue", "blue", 4),
-    ("What color is the front door?", "red", "It is painted red.", 5),
-    ("What color is the front door?", "red", "dark brown", 1),
-    ("What material is the counter?", "marble", "granite", 2),
-    ("Where are the keys?", "on the coffee table in the living room", "on the couch table", 3),
-    ("Where are the keys?", "on the coffee table in the living room", "living room, on the coffee table", 5),
-    ("Where are the keys?", "on the coffee table in the living room", "on the dining table in the living room", 2),
-    ("Where are the keys?", "on the coffee table in the living room", "I did not find them", 1),
-    ("Where is the trash can?", "in the corner of the kitchen", "in the kitchen", 4),
-    ("Where is the trash can?", "next to the toilet", "beside the toilet in the bathroom", 4),
-    ("Where can I wash my clothes?", "in the washing machine in the laundry room", "the washer in the utility room", 5),
-    ("Where can I wash my clothes?", "in the washing machine in the laundry room", "in the bathtub", 1),
-]
+def hand_marks(rules: str) -> list[tuple[str, str, str, int]]:
+    """Return question, reference, answer and the mark given by hand, 5 right .. 1 wrong.
+
+    rules: "adjusted" = the rules were adjusted on these answers, "held out" = they were not.
+    """
+    with (DATA / "hand_marks.csv").open(newline="") as file:
+        return [(row["question"], row["reference"], row["answer"], int(row["mark"])) for row in csv.DictReader(file)
+                if row["rules"] == rules]
+
+
+HAND = hand_marks("adjusted")
 
 
 def mark(question: str, reference: str, answer: str, *alternatives: str, judge: OfflineJudge | None = None) -> float:
@@ -141,13 +46,11 @@ def agreement(pairs: list[tuple[str, str, str, int]]) -> tuple[float, float, int
             int(np.abs(given_marks - judged).max()))
 
 
-@pytest.mark.parametrize(("name", "pairs"), [("adjusted on", HAND), ("held out", HELD_OUT)])
-def test_agreement_with_hand_marks(name: str, pairs: list[tuple[str, str, str, int]]) -> None:
+@pytest.mark.parametrize(("rules", "count"), [("adjusted", 73), ("held out", 30)])
+def test_agreement_with_hand_marks(rules: str, count: int) -> None:
+    pairs = hand_marks(rules)
     spearman, exact, worst = agreement(pairs)
-    print(f"{len(pairs)} pairs, {name}: Spearman {spearman:.3f}, equal {exact:.1%}, largest difference {worst}")
-    assert spearman >= 0.9
-    assert exact >= 0.7
-    assert worst <= 3
+    assert len(pairs) == count and spearman >= 0.9 and exact >= 0.7 and worst <= 3
 
 
 def test_the_best_accepted_answer_counts() -> None:
@@ -226,8 +129,3 @@ def test_a_broken_judge_leaves_the_question_unscored(given_mark: JudgeMark | Non
 
 def test_an_abstention_is_the_lowest_mark() -> None:
     assert mark_answer(OfflineJudge(), Sample("q", "What?", "cup"), Answer("cup", abstained=True)).sigma == 1
-
-
-def test_unknown_judge_lists_the_known() -> None:
-    with pytest.raises(ConfigError, match="offline"):
-        open_judge("gpt")

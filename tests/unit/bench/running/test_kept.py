@@ -46,8 +46,3 @@ def test_the_folder_of_a_benchmark_is_left_alone(tmp_path: Path) -> None:
     begin_manifest(tmp_path, "house", [])
     with pytest.raises(StorageError, match="holds a run of house: choose a new directory"):
         KeptRun(tmp_path)
-
-
-def test_two_cannot_write_at_once(tmp_path: Path) -> None:
-    with KeptRun(tmp_path), pytest.raises(StorageError):
-        KeptRun(tmp_path)
