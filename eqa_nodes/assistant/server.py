@@ -1,4 +1,4 @@
-"""The robot's tools as a Model Context Protocol server: access, progress, and a person's consent to a drive."""
+"""The robot's tools as a Model Context Protocol server: progress, and a person's consent to a drive."""
 
 from __future__ import annotations
 
@@ -13,21 +13,15 @@ from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context, Image
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Elicit, Resolve
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
-from starlette.applications import Starlette
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from eqa_nodes.assistant.tools import RobotTools, ToolReply
 from eqa_nodes.console.values import ENDED, Entry
-from eqa_nodes.console.web import AccessRules, Json
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 from eqa_nodes.core.version import __version__
 
-PATH = "/mcp"
 WAIT_S, LONGEST_S, _POLL_S = 120.0, 3600.0, 0.25
 _STOPS = 4  # maximum number of concurrent stops and cancels
 _INSTRUCTIONS = (
@@ -172,50 +166,3 @@ async def _called(tool: Callable[[], Any], threads: anyio.CapacityLimiter | None
 def _blocks(reply: ToolReply) -> Blocks:
     pictures = [Image(data=data, format="png" if data[:4] == b"\x89PNG" else "jpeg") for data in reply.pictures]
     return [json.dumps(reply.facts), *pictures]
-
-
-class AssistantPage:
-    """The page that a ConsoleServer serves to clients of the protocol."""
-
-    def __init__(self, server: MCPServer, rules: AccessRules) -> None:
-        self._server, self.rules = server, rules
-
-    def app(self) -> Starlette:
-        """Return the protocol behind the guard, which also checks host names and origins."""
-        unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-        app = self._server.streamable_http_app(streamable_http_path=PATH, transport_security=unchecked)
-        app.add_middleware(BearerGuard, rules=self.rules)
-        return app
-
-    def close(self) -> None:
-        """Do nothing: the protocol ends its own streams with the server."""
-
-
-class BearerGuard:
-    """ASGI middleware: admits requests with the header `Authorization: Bearer TOKEN` and the rules' token.
-
-    Requests of web pages and with foreign host names (DNS rebinding) are refused.
-    """
-
-    def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
-        self._app, self._rules = app, rules
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        status, fault = self._refusal(Headers(scope=scope))
-        reply: ASGIApp = Json({"error": fault}, status) if fault else self._app
-        await reply(scope, receive, send)
-
-    def _refusal(self, headers: Headers) -> tuple[int, str]:
-        """Return status and reason of a refusal; 0 and "" if the request is admitted."""
-        if not self._rules.knows(headers.get("host", "")):
-            return 421, "this host name is not the server's: use the address that the terminal shows"
-        if "origin" in headers:
-            return 403, "a web page asked for this: the server is for assistants' own clients"
-        kind, _, token = headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not self._rules.opens(token.strip()):
-            return 401, "send the token that the terminal shows: Authorization: Bearer TOKEN"
-        return 0, ""

@@ -9,85 +9,83 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-COMPLETING = "_ARGCOMPLETE"  # variable of a shell that wants words completed
+COMPLETING = "_ARGCOMPLETE"  # a shell sets this variable when it asks for completions
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    with _terminable() as told:
+    with _terminable() as received:
         try:
             return _run(argv)
         except KeyboardInterrupt:
-            print("eqa: ended by SIGTERM" if told else "eqa: interrupted", file=sys.stderr)
-            return 128 + (signal.SIGTERM if told else signal.SIGINT)
+            print("eqa: ended by SIGTERM" if received else "eqa: interrupted", file=sys.stderr)
+            return 128 + (signal.SIGTERM if received else signal.SIGINT)
 
 
 @contextmanager
 def _terminable() -> Iterator[list[int]]:
-    """Let SIGTERM end the command as Ctrl-C does, so that the robot is stopped; give what it is noted in.
+    """Let SIGTERM end the command as Ctrl-C does, so that the robot is stopped; yield the list that records the signal.
 
-    A second one changes nothing, so that it tears nothing. Verbs that serve have handlers of their own.
+    A second SIGTERM is ignored, so that it cannot interrupt the shutdown. Verbs that serve install their own handlers.
     """
-    told, process = list[int](), os.getpid()
+    received, process = list[int](), os.getpid()
 
     def end(number: int, _: object) -> None:
-        if os.getpid() != process:  # a fork of this one: it ends as by default
+        if os.getpid() != process:  # a fork of this process ends in the default way
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
-        elif not told:
-            told.append(number)
+        elif not received:
+            received.append(number)
             raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield told
+        yield received
         return
     before = signal.signal(signal.SIGTERM, end)
     try:
-        yield told
+        yield received
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
 def _run(argv: Sequence[str] | None) -> int:
     from eqa_nodes.cli.options import check_outputs
-    from eqa_nodes.cli.terminal import first_word, in_one_line
-    from eqa_nodes.cli.verbs import command_of
+    from eqa_nodes.cli.verbs import command_of, complete
 
     try:
-        _speak_utf8()
+        _replace_unprintable()
         if COMPLETING in os.environ:
-            from eqa_nodes.cli.completion import complete
-
             complete()
         command = command_of(sys.argv[1:] if argv is None else argv)
         check_outputs(command)
-        with first_word():
-            code = command.run()
-        if sys.stdout is not None:  # it may be closed: `eqa ... >&-`
+        code = command.run()
+        if sys.stdout is not None:  # None if it is closed: `eqa ... >&-`
             sys.stdout.flush()
         return code
-    except BrokenPipeError:  # the reader has what it wants, as in `eqa graph | head`
+    except BrokenPipeError:  # the reader has closed the pipe, as in `eqa graph | head`
         _close_stdout()
         return 128 + signal.SIGPIPE
     except Exception as error:
+        from eqa_nodes.cli.failures import in_one_line
+
         if (line := in_one_line(error)) is None:
             raise
         print(f"eqa: {line}", file=sys.stderr)
-        if isinstance(error, OSError):  # perhaps of the output itself
+        if isinstance(error, OSError):  # the output itself may have failed
             _close_stdout()
         return 2
 
 
-def _speak_utf8() -> None:
-    """Let a terminal without UTF-8 see "?" where it lacks a character, instead of an error."""
+def _replace_unprintable() -> None:
+    """Print "?" for a character that the terminal's encoding lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
 def _close_stdout() -> None:
-    """Let what is still buffered go nowhere: the interpreter would complain of it at its end."""
-    with suppress(OSError, ValueError):  # it may be no file
+    """Discard what is still buffered: at its end the interpreter would report that it cannot be written."""
+    with suppress(OSError, ValueError):  # a replaced stdout may have no descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from eqa_nodes.cli.ask import AREA, DRIVE
 from eqa_nodes.cli.groups import ChainOptions, HistoryOptions
 from eqa_nodes.cli.options import FOLDER, flag, group, listed, option
-from eqa_nodes.cli.watched import WatchedOptions
+from eqa_nodes.cli.watched import WatchedOptions, asked_here
 from eqa_nodes.core.types.inquiries import DRIVE_MODES
 
 if TYPE_CHECKING:
@@ -128,23 +128,16 @@ class ServeConsole:
     def _serve(self) -> None:
         from rich.console import Console as Terminal
 
-        from eqa_nodes.bench.running.runner import KeptRun
-        from eqa_nodes.cli.options import run_folder
         from eqa_nodes.console.live import Feed
         from eqa_nodes.console.past import Past
-        from eqa_nodes.console.questions import Options, Questions, keeping
-        from eqa_nodes.core.types.questions import Question
 
         terminal = Terminal()
         with ExitStack() as stack:
-            model = "" if self.robot.attach else self.config.model_name
-            kept = stack.enter_context(KeptRun(run_folder(self.out), model))
-            template = Question("", limits=self.config.limits, force_guess=self.config.force_guess)
             feed = Feed()
-            questions = Questions(feed, Options(template, keeping(kept)))
+            kept, questions = asked_here(stack, self.config, self.robot.attach, self.out, feed)
             page, server = self.page.serve(stack, feed, questions, Past(self.runs, kept.out))
-            terminal.print(f"open {server.url}\nCtrl-C ends it; what is asked is kept in {kept.out}", soft_wrap=True,
-                           highlight=False, markup=False)
+            terminal.print(f"open {server.url}\nCtrl-C ends it; questions and answers are stored in {kept.out}",
+                           soft_wrap=True, highlight=False, markup=False)
             robot = self._robot(stack, kept.out, feed, terminal)
             stack.enter_context(closing(questions))
             page.begin(robot)

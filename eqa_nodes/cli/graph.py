@@ -1,4 +1,4 @@
-"""`eqa graph`: the graph as a table, DOT, JSON or a policy of SROS 2; all parameters; a check of parameter files."""
+"""`eqa graph`: the graph as a table or a policy of SROS 2; all parameters; a check of parameter files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Graph:
     """Shows the graph, or checks a parameter file."""
 
     format: str = option("table", "parameters: all of them, as a page; sros2: least-privilege policies for "
-                         "ros2 security (docs/security.md)", choices=("table", "dot", "json", "sros2", "parameters"))
+                         "ros2 security (docs/security.md)", choices=("table", "sros2", "parameters"))
     namespace: str = option("/", "for sros2: namespace of the nodes", metavar="NS")
     remap: tuple[str, ...] = option((), "for sros2: names that differ on the robot, such as color:=/front/image_raw "
                                     "(default: none)", metavar="KEY:=NAME")
@@ -42,7 +42,10 @@ class Graph:
 
             print(policy(self.namespace, remapping(self.remap), self.world), end="")
             return 0
-        {"table": _table, "dot": _dot, "json": _json, "parameters": lambda: print(parameters_page())}[self.format]()
+        if self.format == "parameters":
+            print(parameters_page())
+        else:
+            _table()
         return 0
 
 
@@ -56,7 +59,7 @@ def _table() -> None:
     from rich.table import Table
 
     console = Console()
-    nodes = Table("node", "publishes", "hears", "serves", "calls", title="nodes", show_lines=True)
+    nodes = Table("node", "publishes", "subscribes", "serves", "calls", title="nodes", show_lines=True)
     for name, spec in NODES.items():
         columns = (spec.publishes, subscribed(spec), spec.serves, spec.calls)
         nodes.add_row(name, *(", ".join(names) for names in columns))
@@ -67,26 +70,6 @@ def _table() -> None:
         wires.add_row(key, port.name, port.type, "")
     console.print(nodes)
     console.print(wires)
-
-
-def _dot() -> None:
-    print("digraph eqa {\n  rankdir=LR; node [shape=box, style=rounded];")
-    for source, spec in NODES.items():
-        for target, other in NODES.items():
-            shared = [key for key in spec.publishes if key in subscribed(other)]
-            if shared:
-                print(f'  {source} -> {target} [label="{", ".join(shared)}"];')
-            calls = [key for key in spec.calls if key in other.serves]
-            if calls:
-                print(f'  {source} -> {target} [style=dashed, label="{", ".join(calls)}"];')
-    print("}")
-
-
-def _json() -> None:
-    print(json.dumps({"nodes": {name: spec._asdict() for name, spec in NODES.items()},
-                      "topics": {key: topic._asdict() for key, topic in TOPICS.items()},
-                      "services": {key: port._asdict() for key, port in SERVICES.items()},
-                      "actions": {key: port._asdict() for key, port in ACTIONS.items()}}, indent=2))
 
 
 _PAGE = """# Parameters

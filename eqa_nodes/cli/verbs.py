@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -80,9 +81,7 @@ VERBS = (
     Verb("bag", "check a recording", verbs=(
         Verb("check", "report what is missing or wrong in a bag, and what it can still be used for", "bag:Check",
              epilog="exit codes: 0 usable, 1 errors found, 2 cannot be opened"),)),
-    Verb("serve", "serve a transformers model on this machine", "serve:Serve"),
     Verb("graph", "show nodes, topics, services and actions", "graph:Graph"),
-    Verb("completion", "print the shell completion script", "completion:PrintCompletion"),
 )
 
 DESCRIPTION = "Ask a robot about the place it is in."
@@ -94,7 +93,6 @@ EXAMPLES = """examples:
   eqa bench score runs/a && eqa report runs/a
   eqa bench compare runs/a runs/b            what differs between two runs, and whether it may be chance
   eqa replay BAG --ask "Where is the mug?"   a recording through the whole graph
-  eqa serve MODEL                            a local model as an endpoint for --answerer vlm
   eqa doctor                                 what works on this machine, and the remedy for what does not
 
 eqa --help lists all verbs, eqa VERB --help their options.
@@ -120,6 +118,16 @@ def command_of(argv: Sequence[str]) -> Command:
         raise SystemExit(0)
     namespace = parser(argv).parse_args(argv)
     return typed(_loaded(namespace.command), namespace)
+
+
+def complete() -> None:
+    """Print the completions that the shell asks for and end the program; return if they are those of another program.
+    """
+    import argcomplete
+
+    line = os.environ.get("COMP_LINE", "")[:int(os.environ.get("COMP_POINT", "0"))]
+    finished = line.split()[1:] if line.endswith(" ") else line.split()[1:-1]  # without the word that is being typed
+    argcomplete.autocomplete(parser(finished))
 
 
 def _add_verbs(parent: argparse.ArgumentParser, verbs: Sequence[Verb], words: Sequence[str] | None,

@@ -13,8 +13,10 @@ from eqa_nodes.cli.groups import BagReading, remapping
 from eqa_nodes.cli.options import flag, group, option
 
 if TYPE_CHECKING:
+    from eqa_nodes.bench.running.runner import KeptRun
     from eqa_nodes.config.run import RunConfig
     from eqa_nodes.console.live import Feed
+    from eqa_nodes.console.questions import Questions
     from eqa_nodes.console.values import WatchedRobot
 
 SCENE = "house:3"
@@ -86,3 +88,16 @@ class WatchedOptions:
         robot.begin(self.scene or SCENE, out.name)
         stack.callback(robot.end)
         return robot
+
+
+def asked_here(stack: ExitStack, config: RunConfig, attach: bool, out: Path | None,
+               feed: Feed) -> tuple[KeptRun, Questions]:
+    """Return the run directory of the questions that are asked here, open until the stack ends, and their queue."""
+    from eqa_nodes.bench.running.runner import KeptRun
+    from eqa_nodes.cli.options import run_folder
+    from eqa_nodes.console.questions import Options, Questions, keeping
+    from eqa_nodes.core.types.questions import Question
+
+    kept = stack.enter_context(KeptRun(run_folder(out), "" if attach else config.model_name))
+    template = Question("", limits=config.limits, force_guess=config.force_guess)
+    return kept, Questions(feed, Options(template, keeping(kept)))

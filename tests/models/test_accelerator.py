@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.cli.serve_child import _try_device
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.models.accelerator import named_failures, placed, quick_dtype
@@ -70,13 +69,6 @@ def test_weights_are_let_go_where_a_model_does_not_fit() -> None:
     with pytest.raises(ConfigError, match=r"the model m does not fit on cpu.*detector.device, detector.dtype"):
         placed(torch, layer, torch.device("cpu"), "the model m", "detector")
     assert data() is None and layer.weight.device.type == "meta"
-
-
-def test_the_server_says_which_devices_there_are() -> None:
-    with pytest.raises(SystemExit, match=r"^eqa: --device is 'abacus': .*Use .*cpu, or"):
-        _try_device(["serve", "m", "--port", "1", "--device", "abacus"])
-    for known in ("auto", "cpu"):
-        _try_device(["serve", "m", "--device", known])
 
 
 @pytest.mark.parametrize("kind", ["owlv2", "sam", "clip"])

@@ -1,4 +1,4 @@
-"""A local model behind `eqa serve`, and the whole graph in front of it."""
+"""A local model behind `transformers serve`, and the whole graph in front of it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,18 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-import json
-import signal
+import os
+import socket
 import subprocess
 import sys
-import threading
+import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
-from http.client import HTTPConnection
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import pytest
 
-from eqa_nodes.cli.serve import NEEDED
 from eqa_nodes.core.errors import ErrorCode, ModelError
 from eqa_nodes.core.model import Completion, Message
 from eqa_nodes.core.types.questions import Limits, Question
@@ -29,20 +25,16 @@ from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.testing.waiting import until
 from tests.fixtures.courses import parameters
 from tests.fixtures.tiny_models import jpeg, save_tiny
 
-missing = [library for library in NEEDED if find_spec(library) is None]
+missing = [library for library in ("torch", "transformers", "accelerate", "fastapi", "uvicorn", "openai")
+           if find_spec(library) is None]
 pytestmark = pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed: "
-                                                      "pip install 'eqa-nodes[local,serve]'")
+                                                      "pip install 'transformers[serving]'")
 ASK = (Message("system", ("Look.",)), Message("user", ("Picture 1:", jpeg(), "What color is it?")))
-
-
-class Served(NamedTuple):
-    """A running `eqa serve` and the variables that it printed."""
-
-    process: subprocess.Popen[str]
-    variables: dict[str, str]
+LOADING_S = 100.0
 
 
 def _said(folder: Path | str) -> Completion:
@@ -50,42 +42,47 @@ def _said(folder: Path | str) -> Completion:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Serve a tiny random model with more than a word to say; interrupted at the end, it must be gone."""
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Serve a tiny random model that replies more than one word; yield the URL and the folder of the model."""
     root = tmp_path_factory.mktemp("served")
     folder = next(folder for seed in range(50) if _said(
         folder := save_tiny("smolvlm", root / f"tiny-{seed}", seed, brief=True)).tokens_out > 4)
-    process = subprocess.Popen([sys.executable, "-m", "eqa_nodes.cli", "serve", str(folder), "--port", "0"],
-                               stdout=subprocess.PIPE, text=True)
-    late = threading.Timer(100.0, process.kill)
-    late.start()
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    words = [sys.executable, "-m", "transformers.cli.transformers", "serve", str(folder), "--host", "127.0.0.1",
+             "--port", str(port), "--device", "cpu", "--dtype", "auto"]
+    process = subprocess.Popen(words, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def healthy() -> bool:
+        assert process.poll() is None, "the server ended while it was loading the model"
+        try:
+            with direct.open(f"http://127.0.0.1:{port}/health", timeout=5.0):
+                return True
+        except OSError:
+            return False
+
     try:
-        assert process.stdout is not None
-        lines = [process.stdout.readline().split() for _ in range(3)]
-        late.cancel()
-        assert all(len(words) == 2 and words[0] == "export" for words in lines), "it did not come up"
-        yield Served(process, dict(words[1].split("=", 1) for words in lines))
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20.0) == 130
+        until(healthy, within_s=LOADING_S)
+        yield f"http://127.0.0.1:{port}/v1", str(folder)
     finally:
-        late.cancel()
         process.kill()
         process.wait()
 
 
 @pytest.fixture
-def pointed(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
-    """Set the variables as the user is told to."""
+def model(served: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Set the variables of docs/models.md, and return the name of the model."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    for name, value in served.variables.items():
-        monkeypatch.setenv(name, value)
-    return served
+    for name, value in zip(("BASE_URL", "MODEL", "API_KEY"), (*served, "none"), strict=True):
+        monkeypatch.setenv(f"EQA_VLM_{name}", value)
+    return served[1]
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_it_writes_what_the_model_writes(pointed: Served, stream: bool) -> None:
+def test_it_writes_what_the_model_writes(model: str, stream: bool) -> None:
     """The same words as from the model itself; a stream leaves out the letter that is the end."""
-    expected = _said(pointed.variables["EQA_VLM_MODEL"])
+    expected = _said(model)
     with closing(open_model(ModelConfig(stream=stream))) as remote:
         found = remote.generate(ASK, 12)
         assert found[1:] == expected[1:] and len(found.text) > 2
@@ -94,8 +91,8 @@ def test_it_writes_what_the_model_writes(pointed: Served, stream: bool) -> None:
             remote.choose(ASK, ("red", "blue"))
 
 
-def test_the_whole_graph_asks_it(pointed: Served, tmp_path: Path) -> None:
-    """A random model talks rubbish, a named error after one more try; the graph goes on, and shows pictures."""
+def test_the_whole_graph_asks_it(model: str, tmp_path: Path) -> None:
+    """A random model replies nonsense: a named error after one more try, also with pictures."""
     extra = {"answerer": {"answerer": "vlm"}, "memory": {"labels": False}}
     with closing(GraphRunner(tmp_path, parameters(tmp_path, extra), Limits(steps=20))) as runner:
         blind = runner.run(Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)).answer
@@ -104,27 +101,3 @@ def test_the_whole_graph_asks_it(pointed: Served, tmp_path: Path) -> None:
     for answer in (blind, seeing):
         assert answer.error == ErrorCode.MODEL and "answered twice in another form" in answer.message
         assert answer.receipt.calls == 2 and answer.receipt.tokens_in > 100 and answer.receipt.tokens_out >= 2
-
-
-def test_requests_end_with_their_clients(pointed: Served) -> None:
-    """Eight clients ask for replies that would take hours, and leave: the next one is served."""
-    address = urlsplit(pointed.variables["EQA_VLM_BASE_URL"])
-    assert address.hostname and address.port
-    model = pointed.variables["EQA_VLM_MODEL"]
-    ends = json.loads((Path(model) / "generation_config.json").read_text())["eos_token_id"]
-    body = json.dumps({"model": model, "messages": [{"role": "user", "content": "Say more."}], "max_tokens": 10**8,
-                       "logit_bias": dict.fromkeys(ends, -1e9)})
-    for _ in range(8):
-        client = HTTPConnection(address.hostname, address.port, timeout=60.0)
-        client.request("POST", f"{address.path}/chat/completions", body, {"Content-Type": "application/json"})
-        client.close()
-    with closing(open_model(ModelConfig())) as remote:
-        assert remote.generate(ASK, 12).tokens_out > 0
-
-
-def test_a_model_that_cannot_be_loaded_ends_it(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "nonsense"}')
-    done = subprocess.run([sys.executable, "-m", "eqa_nodes.cli", "serve", str(tmp_path), "--port", "0"], text=True,
-                          capture_output=True, timeout=90)
-    assert done.returncode == 2 and not done.stdout
-    assert "has ended with code" in done.stderr and "processing classes" in done.stderr

@@ -76,7 +76,7 @@ def test_no_page_loads_anything_from_a_network(site: Path) -> None:
 
 
 @pytest.mark.parametrize(("page", "name"), [
-    ("library", "eqa_nodes.library.places.scene"), ("library", "eqa_nodes.library.own_agents.active_agent"),
+    ("library", "eqa_nodes.library.places.scene"), ("library", "eqa_nodes.runners.function.Environment"),
     ("protocols", "eqa_nodes.core.protocols.Policy.decide"), ("protocols", "sim_bridge.simulator.Simulator.act"),
     ("protocols", "eqa_nodes.core.model.Backend.generate"), ("protocols", "eqa_nodes.core.protocols.Answerer"),
     ("types", "eqa_nodes.core.types.floor.Decision"), ("metrics", "eqa_nodes.bench.metrics.formulas.spl"),

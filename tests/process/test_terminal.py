@@ -33,7 +33,7 @@ def test_a_reader_that_has_enough_ends_it_quietly() -> None:
 def test_a_full_and_a_closed_output_are_no_traceback() -> None:
     with Path("/dev/full").open("w") as full:
         done = run(["graph"], stdout=full)
-    assert done.returncode == 2 and done.stderr == "eqa: what is written: No space left on device\n"
+    assert done.returncode == 2 and done.stderr == "eqa: output: No space left on device\n"
     closed = subprocess.run(f"{' '.join(EQA)} graph >&-", shell=True, stderr=subprocess.PIPE, text=True, timeout=120)
     assert closed.returncode == 0 and not closed.stderr
 

@@ -42,8 +42,6 @@ ALLOWED = Counter({
     ("eqa_nodes/testing/drivers/__init__.py", "import_module"): 1,  # a driver's module, one of the folder's files
     ("eqa_nodes/voice/audio.py", "subprocess.Popen"): 1,  # arecord, as a list of words
     ("eqa_nodes/voice/audio.py", "subprocess.run"): 1,  # espeak-ng; what is read aloud goes to its input
-    ("eqa_nodes/cli/serve.py", "subprocess.Popen"): 1,  # this Python, as a list of words
-    ("eqa_nodes/cli/serve_child.py", "run_module"): 1,  # a constant
     ("eqa_nodes/bench/running/manifest.py", "subprocess.run"): 1,  # git, as a list of words that are constants
     ("sim_bridge/habitat/session.py", "subprocess.run"): 1,  # the Python that the user names for Habitat, a constant
     ("sim_bridge/habitat/session.py", "subprocess.Popen"): 1,  # the same, a script of this package

@@ -89,10 +89,9 @@ def test_doctor_and_graph(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
     names = {check["name"] for check in json.loads(capsys.readouterr().out)}
     assert names >= {"python", "ros", "interfaces", "house", "disk"}
-    assert main(["graph", "--format", "json"]) == 0
-    assert set(json.loads(capsys.readouterr().out)["nodes"]) == {
-        "bridge", "mapper", "memory", "perception", "reconstructor", "explorer", "navigator", "nav2_navigator",
-        "answerer", "recorder", "agent", "replay"}
+    assert main(["graph"]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("bridge", "mapper", "memory", "explorer", "navigator", "answerer", "agent"))
 
 
 def test_help_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from eqa_nodes.bench.running.predictions import HOPELESS
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.cli import main
-from eqa_nodes.cli.terminal import in_one_line
+from eqa_nodes.cli.failures import in_one_line
 from eqa_nodes.core.errors import EqaError, ModelError
 from eqa_nodes.core.storage import checks
 from eqa_nodes.models.config import ModelConfig

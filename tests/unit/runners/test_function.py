@@ -1,4 +1,4 @@
-"""OpenEQA's two signatures: functions of one's own in a benchmark, and named agents as functions."""
+"""OpenEQA's two signatures: functions of one's own in a benchmark."""
 
 from __future__ import annotations
 
@@ -19,27 +19,16 @@ from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.components import ANSWERERS
-from eqa_nodes.core.errors import BadFrame, ConfigError, ErrorCode
+from eqa_nodes.core.errors import ConfigError, ErrorCode, LimitReached
+from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.samples import EM, Sample
 from eqa_nodes.core.types.views import Label
-from eqa_nodes.library.own_agents import (
-    Action,
-    Environment,
-    HistoryArrays,
-    LimitReached,
-    active_agent,
-    arrays_of,
-    em_agent,
-)
-from eqa_nodes.recordings.arrays import ArraysHistory
+from eqa_nodes.recordings.arrays import HistoryArrays, arrays_of
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
-from eqa_nodes.runners import answerers
-from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, load_function
+from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, Environment, load_function
 from eqa_nodes.runners.history import tour_source
-from eqa_nodes.testing.talkative import talkative
 from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup
@@ -71,7 +60,7 @@ HOUSE = Sample("q", "Is there a plant?", "yes", scene="house:3", seed=1)
 def test_arrays_are_the_frames_without_labels(tour: TourHistory, arrays: HistoryArrays) -> None:
     assert arrays.rgb.shape == (12, 72, 96, 3) and arrays.rgb.dtype == np.uint8
     assert arrays.depth_m.shape == (12, 72, 96) and arrays.depth_m.dtype == np.float32
-    assert arrays.map_from_camera.shape == (12, 4, 4) and arrays.labels is None and not arrays.names
+    assert arrays.map_from_camera.shape == (12, 4, 4)
     by_stamp = {frame.stamp_ns: frame for frame in tour}
     assert int(arrays.stamps_ns[0]) == min(by_stamp) and int(arrays.stamps_ns[-1]) == max(by_stamp)
     for i, stamp in enumerate(arrays.stamps_ns.tolist()):
@@ -79,15 +68,6 @@ def test_arrays_are_the_frames_without_labels(tour: TourHistory, arrays: History
         assert np.array_equal(arrays.rgb[i], frame.rgb) and np.array_equal(arrays.depth_m[i], frame.depth_m)
         assert np.array_equal(arrays.map_from_camera[i], frame.map_from_camera())
     assert len(arrays_of(tour)) == len(tour)
-
-
-def test_arrays_are_a_history_again(arrays: HistoryArrays) -> None:
-    for i, frame in enumerate(ArraysHistory(arrays)):
-        assert np.allclose(frame.map_from_camera(), arrays.map_from_camera[i], atol=1e-9)
-        assert frame.stamp_ns == arrays.stamps_ns[i] and frame.labels is None
-    assert arrays.digest() == replace(arrays).digest() != replace(arrays, depth_m=arrays.depth_m + 1).digest()
-    with pytest.raises(BadFrame, match="rgb"):
-        list(ArraysHistory(replace(arrays, rgb=arrays.rgb.astype(np.float32))))
 
 
 def test_frames_of_several_cameras_are_refused() -> None:
@@ -113,7 +93,7 @@ def test_a_function_answers_about_histories(tour: TourHistory, tmp_path: Path) -
     own_agents.GIVEN.clear()
     summary = run_benchmark(samples, runner, tmp_path, task=EM)
     given, again = own_agents.GIVEN
-    assert given is again and isinstance(given, HistoryArrays) and len(given) == 5 and given.labels is None
+    assert given is again and isinstance(given, HistoryArrays) and len(given) == 5
     assert summary.failed == 0
     answers = [p.answer for p in read_predictions(tmp_path).predictions.values()]
     assert [(a.text, a.receipt.steps, a.receipt.privileged) for a in answers] == [(answers[0].text, 0, ())] * 2
@@ -175,46 +155,6 @@ def test_an_environment_gives_no_privileged_facts() -> None:
     assert public == {"act", "collided", "limits", "metres", "observation", "robot", "spent", "steps"}
 
 
-def labelled(tour: TourHistory, arrays: HistoryArrays) -> HistoryArrays:
-    """The arrays as somebody has them who has a detector."""
-    by_stamp = {frame.stamp_ns: frame.labels for frame in tour}
-    names: dict[int, Label] = dict(tour.labels)
-    return replace(arrays, labels=np.stack([by_stamp[s] for s in arrays.stamps_ns.tolist()]), names=names)
-
-
-@pytest.mark.parametrize("name", ["random", "blind", "multi-frame", "socratic-captions", "ours", "label",
-                                  "socratic-voxel-no-boxes", "snapshot"])
-def test_a_named_agent_is_a_function_of_question_and_history(name: str, tour: TourHistory, arrays: HistoryArrays,
-                                                             monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answerers, "open_model", lambda config: talkative())
-    function = em_agent(name)
-    if ANSWERERS.traits(name if name in ANSWERERS else "vlm").labels:
-        with pytest.raises(ConfigError, match="no labels"):
-            function("Is there a wall?", arrays)
-        arrays = labelled(tour, arrays)
-    said = function("Is there a door?", arrays)
-    assert not isinstance(said, str) and said.error == 0 and (said.text or said.abstained)
-    assert all(0 <= e.frame < len(arrays) for e in said.evidence)
-
-
-@pytest.mark.parametrize("name", ["random", "blind", "multi-frame", "socratic-captions", "ours"])
-def test_a_named_agent_is_a_function_of_question_and_state(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answerers, "open_model", lambda config: talkative())
-    with closing(active(active_agent(name), Limits(steps=20))) as runner:
-        answer = runner.run(replace(HOUSE, scene="toy:flat")).answer
-    assert answer.text == "yes" or name == "random"
-    assert (answer.receipt.steps == 0) == (name in ("random", "blind"))
-    assert answer.receipt.steps <= 20 and not answer.message.startswith("the function says")
-
-
-def test_agents_that_know_things_need_more_than_an_environment() -> None:
-    with pytest.raises(ConfigError, match="socratic-graph.*bench run --agent"):
-        active_agent("socratic-graph")
-    for name in ("", f"{MODULE}:em"):
-        with pytest.raises(ConfigError, match="not a named agent"):
-            em_agent(name)
-
-
 @pytest.mark.parametrize("name", ["nowhere.at_all:agent", f"{MODULE}:absent", ":agent", f"{MODULE}:not_callable"])
 def test_what_cannot_be_loaded_is_named(name: str) -> None:
     with pytest.raises(ConfigError, match=name):
@@ -225,7 +165,7 @@ def test_functions_on_the_command_line(tmp_path: Path, monkeypatch: pytest.Monke
                                        capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("EQA_CACHE", str(tmp_path / "cache"))
     house = ["bench", "run", "--split", "train", "--questions", "1", "--image", "96x72"]
-    for task, name in (("em", "em"), ("active", "active"), ("active", "named")):
+    for task, name in (("em", "em"), ("active", "active")):
         out = tmp_path / name
         assert main([*house, "--task", task, "--agent", f"{MODULE}:{name}", "--out", str(out)]) == 0
         predictions = read_predictions(out).predictions.values()
