@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from eqa_nodes.console.live import Feed
     from eqa_nodes.console.past import Past
     from eqa_nodes.console.questions import Questions
-    from eqa_nodes.console.server import ConsoleServer
     from eqa_nodes.console.values import WatchedRobot
+    from eqa_nodes.console.web import ConsoleServer
     from eqa_nodes.runners.history import HistorySource
 
 
@@ -54,7 +54,7 @@ class PageOptions:
     def serve(self, stack: ExitStack, feed: Feed, questions: Questions, past: Past) -> tuple[Console, ConsoleServer]:
         """Serve a page until the stack ends. Raises ConfigError."""
         from eqa_nodes.console.app import Console
-        from eqa_nodes.console.server import ConsoleServer, listening, rules_for
+        from eqa_nodes.console.web import ConsoleServer, listening, rules_for
 
         rules = rules_for(self.host, self.token, self.name)
         page = Console(feed, questions, past, rules, self.dead_man, self.recogniser)

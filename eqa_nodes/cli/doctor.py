@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
     from eqa_nodes.config.nodes import NodeSettings
     from eqa_nodes.core.findings import Finding
+    from eqa_nodes.recordings.bags.check import BagReport
 
 
 @dataclass(frozen=True, kw_only=True)
 class Doctor:
-    """Checks this machine and the model, which gets one small request. --robot checks a running robot instead, --bag a
-    recording.
+    """Checks this machine and the model, which gets one small request. --robot checks a running robot instead. --bag
+    checks a recording, and prints its topics and what it can be used for.
     """
 
     robot: bool = flag("check a robot or simulator that runs in this ROS_DOMAIN_ID", alone="what")
@@ -45,29 +46,34 @@ class Doctor:
 
         from eqa_nodes.core.findings import failed
 
-        findings = self._findings()
-        if self.json:
-            print(json.dumps([finding._asdict() for finding in findings], indent=2))
+        console = Console(highlight=False)
+        self._check_options()
+        if self.bag:
+            from eqa_nodes.doctor.judge import judge_bag
+
+            report = judge_bag(self.bag, self.how.options())
+            findings = list(report.findings)
+            _print_bag(report, console, self.json)
         else:
-            show(findings, Console(highlight=False))
+            findings = self._of_robot() if self.robot else self._of_machine()
+            if self.json:
+                print(json.dumps([finding._asdict() for finding in findings], indent=2))
+            else:
+                show(findings, console)
         return 1 if failed(findings, self.strict) else 0
 
-    def _findings(self) -> list[Finding]:
+    def _check_options(self) -> None:
         from eqa_nodes.core.errors import ConfigError
 
-        options = self.how.options()
         if self.params and not self.robot:
             raise ConfigError("--params describes the camera of a robot's graph: it needs --robot")
         if self.driver and not self.robot:
-            raise ConfigError("--driver is that of a running robot: it needs --robot")
-        if self.bag:
-            from eqa_nodes.doctor.judge import bag_findings
+            raise ConfigError("--driver describes a running robot: it needs --robot")
+        if self.seconds <= 0:
+            raise ConfigError(f"--seconds is {self.seconds:g}: it must be above 0")
 
-            return bag_findings(self.bag, options)
-        if self.robot:
-            return self._of_robot()
-        from eqa_nodes.doctor.machine import machine_findings
-        from eqa_nodes.doctor.model import judge_model
+    def _of_machine(self) -> list[Finding]:
+        from eqa_nodes.doctor.machine import judge_model, machine_findings
 
         return [*machine_findings(), *judge_model(self.model.config())]
 
@@ -75,11 +81,8 @@ class Doctor:
         from rich.console import Console
 
         from eqa_nodes.config.profiles import profile
-        from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.ros.environment import ensure_ros
 
-        if self.seconds <= 0:
-            raise ConfigError(f"--seconds is {self.seconds:g}: listen for some time")
         ensure_ros()
         from eqa_nodes.doctor.robot import Listening, robot_findings
 
@@ -104,6 +107,24 @@ def node_of(params: Path | None, driver: str = "") -> NodeSettings:
     config = RunConfig(world=ROBOT, params=params).with_overrides(profile(driver).parameters(params))
     node: NodeSettings = config.settings.mapper.node
     return node
+
+
+def _print_bag(report: BagReport, console: Console, as_json: bool) -> None:
+    """Print the findings about a bag, its topics, and what it can be used for."""
+    if as_json:
+        uses = {use: {"usable": not errors, "errors": errors} for use, errors in report.uses.items()}
+        topics = {topic: {"type": kind, "messages": count} for topic, (kind, count) in report.topics.items()}
+        print(json.dumps({"bag": report.bag, "usable": report.usable, "topics": topics, "uses": uses,
+                          "findings": [finding._asdict() for finding in report.findings]}, indent=2))
+        return
+    show(report.findings, console)
+    console.print("\ntopics, with their numbers of messages", soft_wrap=True)
+    for topic, (kind, count) in report.topics.items():
+        console.print(f"{count:8} {topic} ({kind})", soft_wrap=True, markup=False)
+    console.print("\ncan be used for", soft_wrap=True)
+    for use, errors in report.uses.items():
+        console.print(f"[{'red' if errors else 'green'}]{'no' if errors else 'yes':8}[/] {use:24}"
+                      f"{'because of ' + ', '.join(errors) if errors else ''}".rstrip(), soft_wrap=True)
 
 
 def show(findings: Iterable[Finding], console: Console) -> None:

@@ -50,8 +50,7 @@ class ServeAssistant:
         return 0
 
     def _serve(self, stack: ExitStack) -> None:
-        from eqa_nodes.assistant.server import RobotServer
-        from eqa_nodes.assistant.tools import RobotTools
+        from eqa_nodes.assistant.server import RobotServer, RobotTools
         from eqa_nodes.console.live import Feed
 
         feed = Feed()

@@ -264,17 +264,17 @@ def compression(name: str) -> tuple[str, str, int, str]:
 
 
 def checked(folder: Path) -> str:
-    """Return in one line what `eqa bag check` says: the bag itself tells which topic is which."""
+    """Return in one line what `eqa doctor --bag` says: the bag itself tells which topic is which."""
     from eqa_nodes.recordings.bags.check import check_bag  # here: the robot drives while modules load
 
     try:
         report = check_bag(folder)
     except EqaError as error:
-        return f"eqa bag check: {error}"
+        return f"eqa doctor --bag: {error}"
     good = [use for use, errors in report.uses.items() if not errors]
     bad = [f"{finding.name}: {finding.found}" for finding in report.findings if finding.state == "error"]
-    return (f"eqa bag check: can be used for {', '.join(good) or 'nothing'}"
-            + (f" ({'; '.join(bad)})" if bad else "") + f"; more by `eqa bag check {folder}`")
+    return (f"eqa doctor --bag: can be used for {', '.join(good) or 'nothing'}"
+            + (f" ({'; '.join(bad)})" if bad else "") + f"; more by `eqa doctor --bag {folder}`")
 
 
 def print_line(console: Console, line: str) -> None:

@@ -27,7 +27,7 @@ class Verb(NamedTuple):
 
 
 VERBS = (
-    Verb("demo", "answer questions in the built-in house and write a report", "demo:Demo"),
+    Verb("demo", "answer questions in the built-in house and write a report", "report:Demo"),
     Verb("ask", "ask one question", "ask:Ask"),
     Verb("listen", "ask one question by voice", "listen:Listen"),
     Verb("console", "serve a web page to ask questions, watch the robot, and replay episodes", "console:ServeConsole"),
@@ -63,7 +63,7 @@ VERBS = (
         Verb("record", "make one in a simulator", "history:RecordTour"),
         Verb("render", "render published agent states (OpenEQA's of HM3D) in a simulator", "history:RenderStates"))),
     Verb("scan", "make a coloured 3D mesh of an episode history", "scan:Scan"),
-    Verb("clip", "write an episode as a short film to share", "clip:Clip"),
+    Verb("clip", "write an episode as a short film to share", "report:Clip"),
     Verb("memory", "inspect a memory file, query it, delete from it, or back it up", verbs=(
         Verb("info", "print how much is remembered, and the sessions", "memory:MemoryInfo"),
         Verb("objects", "print the remembered objects", "memory:MemoryObjects"),
@@ -78,9 +78,6 @@ VERBS = (
     Verb("doctor", "check this machine, a running robot, or a bag", "doctor:Doctor",
          epilog="exit codes: 0 ok or warnings, 1 an error (with --strict a warning too), 2 wrong use or a named error"),
     Verb("record", "record the topics of a running robot", "record:Record"),
-    Verb("bag", "check a recording", verbs=(
-        Verb("check", "report what is missing or wrong in a bag, and what it can still be used for", "bag:Check",
-             epilog="exit codes: 0 usable, 1 errors found, 2 cannot be opened"),)),
     Verb("graph", "show nodes, topics, services and actions", "graph:Graph"),
 )
 

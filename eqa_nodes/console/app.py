@@ -22,8 +22,7 @@ from eqa_nodes.console.live import READERS, Feed, Rendered
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.pictures import call_picture, cloud_bytes, map_picture, shown_place
 from eqa_nodes.console.questions import Questions
-from eqa_nodes.console.shown import shown_entry, shown_live
-from eqa_nodes.console.values import RequestRefused, WatchedRobot
+from eqa_nodes.console.values import RequestRefused, WatchedRobot, shown_entry, shown_live
 from eqa_nodes.console.web import AccessRules, Json, application, page, picture, to_json
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.voice.recogniser import DEFAULT, MOST_S, Recogniser, open_recogniser, read_wav, words_of

@@ -16,8 +16,7 @@ from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, read_pr
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.console.pictures import at_moment, map_picture
-from eqa_nodes.console.shown import shown_answer, shown_decisions, shown_outlines
-from eqa_nodes.console.values import RequestRefused
+from eqa_nodes.console.values import RequestRefused, shown_answer, shown_decisions, shown_outlines
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.text import shown_name
 from eqa_nodes.core.types.measures import shown_note

@@ -1,4 +1,4 @@
-"""Findings of the checks of `eqa doctor` and `eqa bag check`: one line each, with its remedy."""
+"""Findings of the checks of `eqa doctor`: one line each, with its remedy."""
 
 from __future__ import annotations
 

@@ -18,9 +18,8 @@ from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.doctor.facts import ALSO, ReceivedMessages, RobotFacts
-from eqa_nodes.doctor.judge import judge
+from eqa_nodes.doctor.judge import Navigation, judge, judge_navigation
 from eqa_nodes.doctor.machine import disk
-from eqa_nodes.doctor.navigation import Navigation, judge_navigation
 from eqa_nodes.doctor.transport import Endpoint, TopicEndpoints, judge_images, judge_qos, judge_transport, packed
 from eqa_nodes.recordings.bags.check import WHOLE, judged
 from eqa_nodes.recordings.bags.history import BagOptions

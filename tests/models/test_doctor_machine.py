@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eqa_nodes.doctor.model import judge_model
+from eqa_nodes.doctor.machine import judge_model
 from eqa_nodes.models.config import ModelConfig
 
 

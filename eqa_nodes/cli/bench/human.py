@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from eqa_nodes.bench.running.predictions import RunProgress
-    from eqa_nodes.console.person import PersonRunner
-    from eqa_nodes.console.person_episodes import PersonEpisode
+    from eqa_nodes.console.person import PersonEpisode, PersonRunner
     from eqa_nodes.core.types.samples import Sample
 
 ACTIVE, EM = "active", "em"
@@ -101,7 +100,7 @@ class Human:
         """Return what puts the robot into a question's scene. Raises ConfigError for scenes that nothing here opens."""
         from eqa_nodes.bench.samples import check_runnable
         from eqa_nodes.config.run import RunConfig
-        from eqa_nodes.console.person_episodes import DriveEpisode
+        from eqa_nodes.console.person import DriveEpisode
         from sim_bridge.registry import SimulatorPool
 
         check_runnable(samples)
@@ -112,7 +111,7 @@ class Human:
     def _histories(self, console: Console) -> Callable[[Sample], PersonEpisode]:
         """Return what opens a question's history, as `eqa bench run --task em` does without labels."""
         from eqa_nodes.config.run import image_size
-        from eqa_nodes.console.person_episodes import HistoryEpisode
+        from eqa_nodes.console.person import HistoryEpisode
         from eqa_nodes.core.storage.checks import check_folder
         from eqa_nodes.recordings.history_views import ViewSelection, open_views
         from eqa_nodes.runners.sources import cache_folder, source_finder

@@ -81,7 +81,7 @@ class BagHistory(FramesAlone):
     def __init__(self, bag: Path, options: BagOptions | None = None) -> None:
         """Raises StorageError when the bag cannot be read or lacks images or poses, BadFrame for an unknown lens."""
         self.path, self._options = Path(bag), options or BagOptions()
-        self.name, self.remedy = self.path.stem, f"`eqa bag check {self.path}` says more"
+        self.name, self.remedy = self.path.stem, f"`eqa doctor --bag {self.path}` says more"
         self.dropped: Counter[str] = Counter()
         with self._opened() as opened:
             self._check_topics(opened)
@@ -146,7 +146,7 @@ class BagHistory(FramesAlone):
         if missing:
             why = "".join(f"; {why}" for role in missing if (why := bag.missing(role)))
             raise StorageError(f"bag {self.path} has no topic for {', '.join(missing)}: an episode history needs "
-                               f"images{why}; eqa bag check lists its topics")
+                               f"images{why}; eqa doctor --bag lists its topics")
 
     def _check_lens(self, bag: Bag) -> None:
         """Raise BadFrame when the first camera_info names an unknown lens model, StorageError if there is none."""

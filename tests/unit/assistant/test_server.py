@@ -19,8 +19,7 @@ from mcp import Client
 from mcp.types import CallToolResult, ElicitResult
 from PIL import Image
 
-from eqa_nodes.assistant.server import RobotServer
-from eqa_nodes.assistant.tools import RobotTools
+from eqa_nodes.assistant.server import RobotServer, RobotTools
 from eqa_nodes.console.live import Feed
 from eqa_nodes.console.questions import Options, Questions
 from eqa_nodes.core.errors import NodeLost

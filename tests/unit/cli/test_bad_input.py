@@ -74,7 +74,7 @@ def refused(words: tuple[str, ...], path: Path, capsys: pytest.CaptureFixture[st
 def test_frames_that_cannot_be_used_are_named_with_a_remedy(words: tuple[str, ...], change: Change, why: str,
                                                             tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(words, recorded(Cdr(), tmp_path / "bag", change), capsys)
-    assert why in said and "eqa bag check" in said
+    assert why in said and "eqa doctor --bag" in said
 
 
 @pytest.mark.parametrize("metres", [1e8, 1e300])

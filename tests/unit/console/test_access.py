@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.console.server import rules_for
+from eqa_nodes.console.web import rules_for
 from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.console_browser import Browser
 from tests.fixtures.console_server import serving

@@ -12,7 +12,7 @@ from pathlib import Path
 from PIL import Image
 
 from eqa_nodes.console.live import CALLS, Live
-from eqa_nodes.console.shown import shown_call, shown_live
+from eqa_nodes.console.values import shown_call, shown_live
 from tests.fixtures.console_browser import Browser
 from tests.fixtures.console_server import FakeRobot, serving
 from tests.fixtures.synthetic_run import asked

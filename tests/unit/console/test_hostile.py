@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.console.server import rules_for
-from eqa_nodes.console.web import cookie_of
+from eqa_nodes.console.web import cookie_of, rules_for
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.testing.waiting import WAIT_S, until

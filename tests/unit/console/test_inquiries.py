@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.console.shown import shown_live
+from eqa_nodes.console.values import shown_live
 from eqa_nodes.core.types.inquiries import MAY_I_DRIVE, Inquiry
 from eqa_nodes.testing.waiting import WAIT_S
 from tests.fixtures.console_browser import Browser

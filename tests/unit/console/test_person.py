@@ -20,8 +20,7 @@ import pytest
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.console.person import Desk, PersonRequest, PersonRunner, PersonServer, read_answer
-from eqa_nodes.console.person_episodes import HistoryEpisode
+from eqa_nodes.console.person import Desk, HistoryEpisode, PersonRequest, PersonRunner, PersonServer, read_answer
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.robot import CameraModel

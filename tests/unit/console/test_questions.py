@@ -17,8 +17,7 @@ from eqa_nodes.bench.running.runner import SAMPLES, KeptRun
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.console.live import DECISIONS, POSES, Feed, Live, Rendered, thinned
 from eqa_nodes.console.questions import KEPT, MAX_WAITING
-from eqa_nodes.console.shown import shown_entry
-from eqa_nodes.console.values import RequestRefused
+from eqa_nodes.console.values import RequestRefused, shown_entry
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer

@@ -20,8 +20,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.questions import proof_of
 from eqa_nodes.console.recorded import RecordedRobot
-from eqa_nodes.console.shown import shown_live
-from eqa_nodes.console.values import RequestRefused
+from eqa_nodes.console.values import RequestRefused, shown_live
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.measures import with_point

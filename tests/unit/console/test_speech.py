@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.console.app import RECORDINGS
-from eqa_nodes.console.server import rules_for
+from eqa_nodes.console.web import rules_for
 from eqa_nodes.core.components import RECOGNISERS
 from eqa_nodes.testing.waiting import WAIT_S
 from eqa_nodes.voice.recogniser import Sound

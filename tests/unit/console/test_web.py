@@ -25,8 +25,7 @@ from eqa_nodes.bench.report.traces import load_trace, save_trace
 from eqa_nodes.bench.running.predictions import PREDICTIONS
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.console.live import READERS
-from eqa_nodes.console.server import listening, rules_for
-from eqa_nodes.console.web import cookie_of
+from eqa_nodes.console.web import cookie_of, listening, rules_for
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.testing.waiting import WAIT_S
 from tests.fixtures.console_browser import Browser, events

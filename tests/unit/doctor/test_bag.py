@@ -40,7 +40,7 @@ def house() -> list[Frame]:
 
 def findings(capsys: pytest.CaptureFixture[str], bag: Path, *more: str) -> tuple[int, dict[str, dict[str, str]]]:
     code = main(["doctor", "--bag", str(bag), "--json", *more])
-    return code, {line["name"]: line for line in json.loads(capsys.readouterr().out)}
+    return code, {line["name"]: line for line in json.loads(capsys.readouterr().out)["findings"]}
 
 
 def troubles(lines: dict[str, dict[str, str]]) -> dict[str, str]:

@@ -12,9 +12,15 @@ from hypothesis import strategies as st
 from eqa_nodes.core.findings import Finding, failed
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.facts import Clock, Grid, HeardStream, RobotFacts, TfLink
-from eqa_nodes.doctor.frames import above, judge_frames
-from eqa_nodes.doctor.judge import judge_map, judge_matrix, judge_times
-from eqa_nodes.doctor.navigation import Navigation, judge_navigation
+from eqa_nodes.doctor.judge import (
+    Navigation,
+    above,
+    judge_frames,
+    judge_map,
+    judge_matrix,
+    judge_navigation,
+    judge_times,
+)
 
 SECOND = 10**9
 BEGIN = 1_700_000_000 * SECOND

@@ -14,7 +14,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.model import Message
 from eqa_nodes.doctor import machine
-from eqa_nodes.doctor.model import _picture, judge_model
+from eqa_nodes.doctor.machine import _picture, judge_model
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.reply import wire
@@ -126,7 +126,7 @@ def test_lines_and_exit_codes(strict: bool, monkeypatch: pytest.MonkeyPatch,
     words = ["doctor", *(["--strict"] if strict else [])]
     for state, code in (("ok", 0), ("warning", int(strict)), ("error", 1)):
         monkeypatch.setattr(machine, "CHECKS", (line(state),))
-        monkeypatch.setattr("eqa_nodes.doctor.model.judge_model", lambda config: [])
+        monkeypatch.setattr("eqa_nodes.doctor.machine.judge_model", lambda config: [])
         assert main(words) == code
         printed = capsys.readouterr().out
         assert f"[{state}]" in printed and ("mend it" in printed) == (state != "ok")

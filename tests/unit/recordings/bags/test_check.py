@@ -1,4 +1,4 @@
-"""`eqa bag check`: every finding has a bag that causes it, and the sound bag causes none."""
+"""`eqa doctor --bag`: every finding has a bag that causes it, and the sound bag causes none."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def test_what_is_no_bag_and_a_bag_without_images_are_said(scene: Scene, tmp_path
                                                           capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").write_text("no bag")
     for path in (tmp_path, tmp_path / "notes.txt"):
-        assert main(["bag", "check", str(path)]) == 2
+        assert main(["doctor", "--bag", str(path)]) == 2
         assert f"{path} is not a bag: a bag is a rosbag2 folder" in capsys.readouterr().err.replace("\n", " ")
     pose, velocity = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/TwistStamped"
     rows = [Row(f"/{turtle}/{name}", kind, scene.stamp(0), scene.cdr(kind))
@@ -334,7 +334,7 @@ def test_what_is_no_bag_and_a_bag_without_images_are_said(scene: Scene, tmp_path
     assert finding(report, "color").found == (
         "no topic: the bag has no sensor_msgs/msg/Image or sensor_msgs/msg/CompressedImage")
     assert set(troubles(report)) == {"color", "depth", "camera_info"}
-    assert main(["bag", "check", str(folder)]) == 1
+    assert main(["doctor", "--bag", str(folder)]) == 1
     printed = capsys.readouterr().out
     assert all(f"       1 {row.topic} ({row.type})" in printed for row in rows)
 
@@ -351,23 +351,23 @@ def test_two_robots_are_told_apart_by_their_namespace(scene: Scene, tmp_path: Pa
 def test_exit_codes_and_what_is_printed(scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = str(scene.cdr.write(tmp_path / "good", scene.rows()))
     bad = str(scene.cdr.write(tmp_path / "bad", _millimetres(scene)))
-    assert main(["bag", "check", good]) == 0
+    assert main(["doctor", "--bag", good]) == 0
     printed = capsys.readouterr().out
     assert "ok       depth scale" in printed and "yes      EM-EQA" in printed
-    assert main(["bag", "check", bad]) == 1
+    assert main(["doctor", "--bag", bad]) == 1
     printed = capsys.readouterr().out
     assert "error    depth scale" in printed and "no       mapping" in printed and "because of depth scale" in printed
-    assert main(["bag", "check", bad, "--json"]) == 1
+    assert main(["doctor", "--bag", bad, "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert [f["name"] for f in told["findings"] if f["state"] == "error"] == ["depth scale"]
     assert told["topics"][DEPTH] == {"type": "sensor_msgs/msg/Image", "messages": 20}
     assert told["uses"]["mapping"] == {"usable": False, "errors": ["depth scale"]} and not told["usable"]
-    assert main(["bag", "check", str(tmp_path / "nowhere")]) == 2
+    assert main(["doctor", "--bag", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
-    assert main(["bag", "check", good, "--remap", "depth"]) == 2
+    assert main(["doctor", "--bag", good, "--remap", "depth"]) == 2
     assert "write role:=/topic" in capsys.readouterr().err
-    assert main(["bag", "check", good, "--remap", "depth:=/cam/color/image_raw", "color:=" + DEPTH]) == 1
-    assert main(["bag", "check", good, "--map-frame", "moon"]) == 1
+    assert main(["doctor", "--bag", good, "--remap", "depth:=/cam/color/image_raw", "color:=" + DEPTH]) == 1
+    assert main(["doctor", "--bag", good, "--map-frame", "moon"]) == 1
 
 
 def test_a_role_that_there_is_not(scene: Scene, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_the_commands_take_it(scene: Scene, tmp_path: Path, capsys: pytest.Captu
     path = write_ros1(tmp_path / "tour.bag", scene.rows())
     assert main(["history", "info", str(path)]) == 0
     assert f"tour: {scene.count} frames of {W}x{H}, 0.5 s at 10.0 Hz" in capsys.readouterr().out
-    assert main(["bag", "check", str(path)]) == 0
+    assert main(["doctor", "--bag", str(path)]) == 0
     assert main(["history", "export", str(path), str(tmp_path / "folder")]) == 0
     assert len(list(open_history(tmp_path / "folder"))) == scene.count
 

@@ -174,5 +174,5 @@ def test_a_jpeg_of_depths_is_neither_colour_nor_depth(scene: Scene, tmp_path: Pa
     spoilt.pack_depth = scene.compressed("16UC1; jpeg compressed ", lost)
     rows = [row for row in spoilt.rows() if row.type == COMPRESSED]
     assert topics(written(scene, tmp_path / "bag", [*scene.rows(), *rows]))["depth"] == DEPTH
-    with pytest.raises(StorageError, match="no topic for color, depth, camera_info: .* eqa bag check lists"):
+    with pytest.raises(StorageError, match="no topic for color, depth, camera_info: .* eqa doctor --bag lists"):
         read_history(written(scene, tmp_path / "alone", rows))
