@@ -11,16 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import (
-    PLACES,
-    BagReading,
-    ChainOptions,
-    HistoryOptions,
-    ScanOptions,
-    remapping,
-)
+from eqa_nodes.cli.groups import PLACES, ChainOptions, HistoryOptions, ScanOptions
 from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
 from eqa_nodes.core.types.inquiries import DRIVE_MODES
+from eqa_nodes.recordings.options import renamed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,13 +29,6 @@ SCENE = "house:1000"
 DRIVE = ("go: the robot drives at will; confirm: you are asked before each drive; dry: nothing moves (default: go, or "
          "as the parameter file says)")
 AREA = ("corners x,y in metres of the map frame, as in \"0,0 4,0 4,3\": no goal lies outside (default: no bounds)")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordingOptions(HistoryOptions):
-    """A recording that the question is about, and how its topics are found."""
-
-    bag: BagReading = group(BagReading)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +50,7 @@ class Asking:
     clip: Path | None = option(None, "file of a short film of the episode to share: .gif, or .mp4 with the "
                                "extra video (default: none)", metavar="FILE", writes=FILE)
     json: bool = flag("print the answer, its cost and the model's name as JSON")
-    recording: RecordingOptions = group(RecordingOptions)
+    recording: HistoryOptions = group(HistoryOptions)
     scans: ScanOptions = group(ScanOptions, "scans")
     chain: ChainOptions = group(ChainOptions)
 
@@ -169,7 +156,7 @@ class Asking:
         from eqa_nodes.runners.opening import check_answerer, open_history_runner
         from eqa_nodes.runners.sources import cache_folder
 
-        source = self.recording.source(self.recording.bag.chosen())
+        source = self.recording.source()
         check_answerer(self.config)
         cache = cache_folder(self.recording.views.cache)
         check_folder(cache)
@@ -204,7 +191,7 @@ class Asking:
                             force_guess=self.config.force_guess, show=self.show)
         with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, subscribe_progress(show),
                          namespace=self.recording.bag.namespace,
-                         remap=remapping(self.recording.bag.remap)) as client:
+                         remap=renamed(self.recording.bag.remap)) as client:
             person.reply = client.reply
             if self.scene:
                 client.reset(self.scene, "question", None, 0, self.keep_memory)

@@ -5,28 +5,25 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.ask import AREA, DRIVE
-from eqa_nodes.cli.groups import ChainOptions, HistoryOptions
+from eqa_nodes.cli.groups import ChainOptions
 from eqa_nodes.cli.options import FOLDER, flag, group, listed, option
 from eqa_nodes.cli.watched import WatchedOptions, asked_here
 from eqa_nodes.core.types.inquiries import DRIVE_MODES
 
 if TYPE_CHECKING:
-    from rich.console import Console as Terminal
 
     from eqa_nodes.config.run import RunConfig
     from eqa_nodes.console.app import Console
     from eqa_nodes.console.live import Feed
     from eqa_nodes.console.past import Past
     from eqa_nodes.console.questions import Questions
-    from eqa_nodes.console.values import WatchedRobot
     from eqa_nodes.console.web import ConsoleServer
-    from eqa_nodes.runners.history import HistorySource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +62,10 @@ class PageOptions:
 @dataclass(frozen=True, kw_only=True)
 class ServeConsole:
     """Serves a web page to ask the robot questions, watch what it does and why, read answers with their pictures, and
-    replay past episodes. With --history a recording is asked instead. Ctrl-C stops it.
+    replay past episodes. Ctrl-C stops it.
     """
 
     robot: WatchedOptions = group(WatchedOptions)
-    recording: HistoryOptions = group(HistoryOptions)
     drive: str = option("", DRIVE, choices=DRIVE_MODES)
     area: str = option("", AREA, metavar="CORNERS")
     runs: Path = option(Path("runs"), "run directory, or a folder of run directories, whose episodes can be replayed",
@@ -83,9 +79,8 @@ class ServeConsole:
     @cached_property
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
-        views = self.recording.views
-        return self.chain.config(self.area, frames=views.frames, k=views.k, reconstruct=self.reconstruct,
-                                 scene=self.robot.scene, drive=self.drive, ask_back=True)
+        return self.chain.config(self.area, reconstruct=self.reconstruct, scene=self.robot.scene, drive=self.drive,
+                                 ask_back=True)
 
     def run(self) -> int:
         """Serve the page until Ctrl-C, or until the process is told to end."""
@@ -113,17 +108,7 @@ class ServeConsole:
             raise ConfigError("--drive is for a graph that this command starts: a graph is launched with drive:=" +
                               self.drive)
         self.page.check()
-        self.recording.check()
-        if self.recording.history is None:
-            self.robot.check(self.config)
-            return
-        from eqa_nodes.runners.opening import check_answerer
-
-        if self.robot.attach or self.robot.scene or self.area or self.reconstruct or self.drive:
-            raise ConfigError("a recording drives nothing: leave out --attach, --scene, --area, --reconstruct and "
-                              "--drive, or --history")
-        check_answerer(self.config)
-        self._recording()
+        self.robot.check(self.config)
 
     def _serve(self) -> None:
         from rich.console import Console as Terminal
@@ -138,35 +123,12 @@ class ServeConsole:
             page, server = self.page.serve(stack, feed, questions, Past(self.runs, kept.out))
             terminal.print(f"open {server.url}\nCtrl-C ends it; questions and answers are stored in {kept.out}",
                            soft_wrap=True, highlight=False, markup=False)
-            robot = self._robot(stack, kept.out, feed, terminal)
+            with terminal.status("starting the robot"):
+                robot = self.robot.open(stack, self.config, kept.out, feed)
             stack.enter_context(closing(questions))
             page.begin(robot)
             stack.callback(_end_quietly)
             threading.Event().wait()
-
-    def _robot(self, stack: ExitStack, out: Path, feed: Feed, terminal: Terminal) -> WatchedRobot:
-        """Return the robot: of a graph of its own, of the one that runs in this domain, or a recording in its place."""
-        if self.recording.history is not None:
-            return self._recorded(stack, feed)
-        with terminal.status("starting the robot"):
-            return self.robot.open(stack, self.config, out, feed)
-
-    def _recording(self) -> HistorySource:
-        """Return the recording. Raises EqaError."""
-        return self.recording.source(self.robot.bag.chosen())
-
-    def _recorded(self, stack: ExitStack, feed: Feed) -> WatchedRobot:
-        from eqa_nodes.console.recorded import RecordedRobot
-        from eqa_nodes.core.storage.checks import check_folder
-        from eqa_nodes.runners.opening import open_history_runner
-        from eqa_nodes.runners.sources import cache_folder
-
-        source, cache = self._recording(), cache_folder(self.recording.views.cache)
-        check_folder(cache)
-        config = replace(self.config, folder=cache)  # captions serve the next question too
-        return stack.enter_context(closing(RecordedRobot(
-            source.name, lambda listener: open_history_runner(config, lambda sample: source, cache, listener),
-            feed.ring)))
 
 
 def _end_quietly() -> None:

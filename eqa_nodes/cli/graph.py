@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.cli.groups import remapping
 from eqa_nodes.cli.options import option
+from eqa_nodes.recordings.options import renamed
 from eqa_nodes.wire.graph import ACTIONS, NODES, SERVICES, TOPICS, TRANSFORMS, NodeSpec
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Graph:
         if self.format == "sros2":
             from eqa_nodes.ros.sros2 import policy
 
-            print(policy(self.namespace, remapping(self.remap), self.world), end="")
+            print(policy(self.namespace, renamed(self.remap), self.world), end="")
             return 0
         if self.format == "parameters":
             print(parameters_page())

@@ -279,13 +279,6 @@ class BagReading:
         return BagOptions.of(self.reading())
 
 
-def remapping(words: tuple[str, ...]) -> dict[str, str]:
-    """Return role -> topic of words like depth:=/camera/depth/image, or with = alone. Raises ConfigError."""
-    from eqa_nodes.recordings.options import renamed
-
-    return renamed(words)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ViewsOptions:
     """Which views of a history an answer is made from."""
@@ -299,19 +292,15 @@ class ViewsOptions:
                                 "~/.cache/eqa)", metavar="DIR", writes=FOLDER, rare=True)
 
 
-def names_of(text: str) -> tuple[str, ...]:
-    """Return the names in a text such as a,b."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 @dataclass(frozen=True, kw_only=True)
 class HistoryOptions:
-    """A recording that questions are about."""
+    """A recording that a question is about, and how its topics are found."""
 
     history: Path | None = option(None, f"run directory with bags; or {SOURCES}", metavar="PATH")
     episode: str = option("", "with --history: which episode, where it is a run of several", metavar="ID", rare=True)
     format: str = option("", FORMAT, complete=listed("HISTORIES"), rare=True)
     views: ViewsOptions = group(ViewsOptions)
+    bag: BagReading = group(BagReading)
 
     def check(self) -> None:
         """Raise ConfigError for options of a recording where none is named: they would be ignored."""
@@ -325,10 +314,10 @@ class HistoryOptions:
         if lost := [name for name, value in given.items() if value]:
             raise ConfigError(f"{' and '.join(lost)} {'need' if len(lost) > 1 else 'needs'} --history PATH")
 
-    def source(self, options: BagOptions | None) -> HistorySource:
-        """Return the recording. options: how a bag is read, None = the usual way. Raises EqaError."""
+    def source(self) -> HistorySource:
+        """Return the recording. Raises EqaError."""
         from eqa_nodes.recordings.run_bags import history_path
         from eqa_nodes.runners.history import file_source
 
         assert self.history is not None
-        return file_source(history_path(self.history, self.episode), self.format, options)
+        return file_source(history_path(self.history, self.episode), self.format, self.bag.chosen())

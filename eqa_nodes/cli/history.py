@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import FORMAT, PLACES, SOURCES, BagReading, ScanOptions, SimulatorOptions, remapping
+from eqa_nodes.cli.groups import FORMAT, PLACES, SOURCES, BagReading, ScanOptions, SimulatorOptions
 from eqa_nodes.cli.options import FILE, FOLDER, argument, group, listed, option
+from eqa_nodes.recordings.options import renamed
 
 if TYPE_CHECKING:
     from eqa_nodes.recordings.episode_history import EpisodeHistory
@@ -43,7 +44,7 @@ class Reading:
         ensure_ros()
         from eqa_nodes.ros.live_history import LiveHistory
 
-        return LiveHistory(namespace, remapping(self.bag.remap), self.seconds)
+        return LiveHistory(namespace, renamed(self.bag.remap), self.seconds)
 
 
 @dataclass(frozen=True, kw_only=True)

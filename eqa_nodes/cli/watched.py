@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eqa_nodes.cli.ask import check_attached
-from eqa_nodes.cli.groups import BagReading, remapping
+from eqa_nodes.cli.groups import BagReading
 from eqa_nodes.cli.options import flag, group, option
+from eqa_nodes.recordings.options import renamed
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.runner import KeptRun
@@ -32,7 +33,7 @@ class WatchedOptions:
     keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins", rare=True)
     driver: str = option("", "with --attach: camera or robot of docs/robot.md, as driver:= of robot.launch.py "
                          "(default: none)", metavar="NAME")
-    bag: BagReading = group(BagReading)  # of the running graph, or of a recording in its place
+    bag: BagReading = group(BagReading)  # names of topics and frames of the running graph
 
     def check(self, config: RunConfig) -> None:
         """Raise EqaError for what cannot be, before anything starts; find ROS."""
@@ -72,7 +73,7 @@ class WatchedOptions:
         names = replace(TfConfig(), **frames)
         domain = {"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}
         robot = stack.enter_context(closing(RosRobot(domain, feed.ring, namespace=self.bag.namespace,
-                                                    remap={**known.topics, **remapping(self.bag.remap)}, names=names)))
+                                                    remap={**known.topics, **renamed(self.bag.remap)}, names=names)))
         if self.scene or not robot.episodes.wait(_EPISODE_S):
             robot.begin(self.scene, out.name, self.keep_memory)
         return robot

@@ -183,8 +183,8 @@ class Console:
         return made.get()
 
     def _samples(self) -> list[str]:
-        """Return sample questions for the robot's place; none for a recording or an unknown place."""
-        return [] if self.robot is None or self.robot.recorded else list(sample_questions(self.robot.place))
+        """Return sample questions for the robot's place; none for an unknown place."""
+        return [] if self.robot is None else list(sample_questions(self.robot.place))
 
     def _call_picture(self, request: Request) -> Response:
         if self.robot is None:

@@ -158,17 +158,6 @@ class Live:
         with self._lock:
             self._trace.refused[what] = self._trace.refused.get(what, 0) + 1
 
-    def told(self, trace: EpisodeTrace) -> None:
-        """Replace the trace of the newest question by a complete one."""
-        with self._lock:
-            now = self._trace = EpisodeTrace(self._trace.question, refused=dict(trace.refused))
-            for of, items, limit in ((now.poses, trace.poses, POSES), (now.decisions, trace.decisions, DECISIONS),
-                                     (now.keyframes, trace.keyframes, VIEWS), (now.calls, trace.calls, CALLS)):
-                for item in items:
-                    thinned(of, item, limit)  # type: ignore[misc]
-            self.calls = len(trace.calls)
-        self.changed()
-
     def changed(self) -> None:
         """Report that the map has changed."""
         self.version += 1

@@ -47,8 +47,6 @@ _CHAIN = 8  # maximum number of transforms between map and base; more is a loop
 class RosRobot:
     """A graph in a ROS domain; call `close` at the end. Implements WatchedRobot."""
 
-    recorded = False
-
     def __init__(self, environment: Mapping[str, str], ring: Callable[[], None], place: str = "", *,
                  namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}),
                  names: TfConfig = TfConfig()) -> None:

@@ -35,7 +35,6 @@ class RequestRefused(EqaError):
 class WatchedRobot(Protocol):
     """A robot that is asked and watched. All methods are thread-safe; concurrent calls of `ask` are queued."""
 
-    recorded: bool  # True for a recording instead of a robot: nothing drives
     place: str  # name of the robot's place on the page
     live: Live  # what happened since the newest question, whoever asked it
     pictures: int  # number of camera pictures so far
@@ -107,15 +106,12 @@ Plain = Mapping[str, Any]
 
 
 def shown_live(robot: WatchedRobot | None) -> Plain:
-    """Return the live state: version numbers of the pictures, and the goals of the newest question.
-
-    map: 0 for a recording whose path is not read yet, so that no empty map is shown.
-    """
+    """Return the live state: version numbers of the pictures, and the goals of the newest question."""
     if robot is None:
         return {"ready": False}
     trace = robot.live.trace()
-    return {"ready": True, "recorded": robot.recorded, "place": robot.place, "camera": robot.pictures,
-            "map": robot.live.version if trace.poses or not robot.recorded else 0, "cloud": robot.clouds,
+    return {"ready": True, "place": robot.place, "camera": robot.pictures,
+            "map": robot.live.version, "cloud": robot.clouds,
             "question": trace.question, "running": robot.live.running,
             "goals": shown_decisions(trace.decisions),
             "call": shown_call(trace, robot.live.calls), "inquiry": shown_inquiry(robot.live.inquiry()),

@@ -87,27 +87,6 @@ def test_a_place_that_knows_no_samples_shows_none(tmp_path: Path) -> None:
         assert not page.is_visible("#samples")
 
 
-@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
-def test_a_recording_shows_no_controls_of_a_robot(tmp_path: Path, size: tuple[int, int]) -> None:
-    with serving(tmp_path, begin=False) as (server, console, _), browser() as chromium:
-        robot = FakeRobot(console.feed.ring)
-        robot.recorded, robot.pictures = True, 0  # type: ignore[misc]
-        console.begin(robot)
-        page = chromium.new_page(viewport={"width": size[0], "height": size[1]})
-        page.set_default_timeout(1000 * WAIT_S)
-        page.goto(server.url)
-        page.wait_for_selector("h1:has-text('Ask the recording')")
-        assert not any(page.is_visible(part) for part in ("#explore", "#show", "#to-place", "#camera", ".goals h2"))
-        robot.go.set()
-        page.fill("#text", "Where is the desk?")
-        page.click("button.main")
-        page.wait_for_selector("article.ended .proof img, article.ended .shot img")
-        robot.pictures = 1
-        robot.live.changed()
-        page.wait_for_selector("#live figure.camera.ready")
-        assert page.is_visible("#camera-note") and overflow(page) == 0
-
-
 def test_what_is_refused_is_said_and_the_text_stays(tmp_path: Path) -> None:
     with serving(tmp_path) as (server, _, _robot), browser() as chromium:
         page = chromium.new_page()

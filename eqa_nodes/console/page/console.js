@@ -3,7 +3,6 @@ import { showPast } from "./past.js";
 import { showPlace } from "./place.js";
 import { note, prepareVoice, say } from "./voice.js";
 
-const RECORDING = "Ask the recording";
 const RETRY_MS = 2000, STOP_AGAIN_MS = 300, STOP_TRIES = 20;
 const camera = new Picture(el("camera"), 150, text => { el("camera-note").textContent = text; });
 const map = new Picture(el("map"), 400);
@@ -59,12 +58,10 @@ function showLive() {
   if (el("troubles").textContent !== troubles) el("troubles").textContent = troubles;
   el("troubles").hidden = !troubles;
   if (!live.ready) return;
-  document.body.classList.toggle("recorded", live.recorded);
-  if (live.recorded) nameRecording();
   showSamples();
   if (!document.hidden && !el("now").hidden) {
     if (live.camera) camera.show("/live/camera.jpg", live.camera);
-    if (live.map || !live.recorded) map.show("/live/map.svg", live.map);
+    map.show("/live/map.svg", live.map);
   }
   if (!document.hidden && !el("place").hidden) showPlace(live);
   const known = JSON.stringify(live.goals);
@@ -80,15 +77,6 @@ function showLive() {
   el("refused").hidden = !refused.length;
   el("refused").textContent = "could not be used: " + refused.join("; ");
   elsewhere();
-}
-
-// A recording stands in the robot's place: nothing drives, and the picture is the newest proof.
-function nameRecording() {
-  if (el("title").textContent === RECORDING) return;
-  document.title = el("title").textContent = RECORDING;
-  el("camera-note").textContent = "the view that proves the newest answer";
-  el("camera").alt = "the view that proves the newest answer";
-  el("to-past").textContent = "Past questions";
 }
 
 // A few questions to try, where the place's simulator knows some.
