@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from eqa_nodes.core.types.samples import EpisodeResult
 
 SCENE = "house:1000"
-DRIVE = ("go: the robot drives at will; confirm: you are asked before each drive; dry: nothing moves (default: go, or "
-         "as the parameter file says)")
-AREA = ("corners x,y in metres of the map frame, as in \"0,0 4,0 4,3\": no goal lies outside (default: no bounds)")
+DRIVE = ("go: the robot drives without asking; confirm: you are asked before each drive; dry: nothing moves (default: "
+         "the parameter file's, else go)")
+AREA = "no goal is outside this polygon: corners x,y in metres, map frame, as in \"0,0 4,0 4,3\" (default: no bounds)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asking:
-    """How a question is asked, and what is written of its answer."""
+    """How a question is asked, and where its answer is written."""
 
     scene: str = option("", f"where: {PLACES} (default: {SCENE}; with --attach: the running episode continues)")
     attach: bool = flag("ask the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
@@ -81,7 +81,7 @@ class Asking:
                 result = self._about_history(text, lambda step: say(step.partition(":")[0], step))
             else:
                 result = self._own_graph(text, show, person, say)
-        if self.json:  # a graph that was there before does not tell the name of its model
+        if self.json:  # the name of a running graph's model is unknown
             model = "" if self.attach else self.config.model_name
             print(dumps({"question": text, "model": model, "answer": result.answer}))
         else:
@@ -115,7 +115,7 @@ class Asking:
 
     @cached_property
     def config(self) -> RunConfig:
-        """The configuration of the run; its folder is made when something is written to it."""
+        """The configuration of the run; its folder is created when something is written to it."""
         from eqa_nodes.cli.options import run_folder
 
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
@@ -124,31 +124,31 @@ class Asking:
                                  folder=Path() if self.attach else run_folder(self.out))
 
     def check(self) -> None:
-        """Raise EqaError for what cannot be, before anything starts."""
+        """Raise EqaError for options that exclude each other, before anything starts."""
         from eqa_nodes.core.errors import ConfigError
 
         self.recording.check()
         recorded = self.recording.history
         if recorded and (self.show or self.area or self.drive):
-            raise ConfigError("a question about a recording drives nothing: leave out --show, --area and --drive")
-        if self.attach and self.drive:
-            raise ConfigError("--drive is for a graph that this command starts: a graph is launched with drive:=" +
-                              self.drive)
+            raise ConfigError("nothing drives in a recording: leave out --show, --area and --drive")
         if self.attach and (self.evidence or recorded):
-            raise ConfigError("--attach asks a graph that keeps its images and its memory: leave out --history and "
+            raise ConfigError("--attach asks a graph that keeps its own images and memory: leave out --history and "
                               "--evidence")
         if self.clip is not None:
             from eqa_nodes.media.animation import check_kind
 
             if self.attach:
-                raise ConfigError("--attach asks a graph that records elsewhere: leave out --clip, and make the clip "
-                                  "of its bag with eqa clip BAG")
+                raise ConfigError("--attach asks a graph that writes its own bag: leave out --clip, and run "
+                                  "eqa clip BAG on that bag")
             check_kind(self.clip)
-        if self.reconstruct and (self.attach or recorded):
-            raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
-                              "launched with reconstruct:=true, and eqa scan makes the surfaces of a recording")
-        if not recorded:
-            check_attached(self.attach, self.recording.bag.namespace, self.recording.bag.remap)
+        if self.reconstruct and recorded:
+            raise ConfigError("--reconstruct needs a graph: leave it out here; eqa scan makes the surfaces of a "
+                              "recording")
+        check_own_graph(self.attach, self.drive, self.reconstruct)
+        bag = self.recording.bag
+        if not recorded and not self.attach and (bag.namespace or bag.remap):
+            raise ConfigError("--namespace and --remap describe a running graph or a recording: they need --attach or "
+                              "--history")
 
     def _about_history(self, text: str, say: Callable[[str], None]) -> EpisodeResult:
         from eqa_nodes.core.storage.checks import check_folder
@@ -161,7 +161,7 @@ class Asking:
         cache = cache_folder(self.recording.views.cache)
         check_folder(cache)
         say("opening the recording")
-        config = replace(self.config, folder=cache)  # captions serve the next question too
+        config = replace(self.config, folder=cache)  # the next question can use the captions, too
         with closing(open_history_runner(config, lambda sample: source, cache, say)) as runner:
             return runner.run(Sample("question", text, ""))
 
@@ -175,7 +175,7 @@ class Asking:
         check_chain(self.config, scene)
         say("starting", "starting the robot's programs")
         with closing(open_runner(self.config, show, replies=Replies())) as runner:
-            person.reply = getattr(runner, "reply", None)  # a function of the user's own asks nothing
+            person.reply = getattr(runner, "reply", None)  # the runner of a user's function has none
             say("entering", f"entering {scene}")
             return runner.run(Sample("question", text, "", scene=scene))
 
@@ -197,8 +197,8 @@ class Asking:
                 client.reset(self.scene, "question", None, 0, self.keep_memory)
             try:
                 return client.ask(question, lambda feedback: show(progress_of(feedback)))
-            except KeyboardInterrupt:  # the client has called the question off
-                print("eqa: the question is called off, and with it the robot's drive", file=sys.stderr)
+            except KeyboardInterrupt:  # the client has cancelled the question
+                print("eqa: the question and the robot's drive were cancelled", file=sys.stderr)
                 raise
 
 
@@ -209,23 +209,24 @@ class Ask(Asking):
     question: str = argument("the question, in plain English")
 
     def run(self) -> int:
-        """Ask; 1 when it ends in an error."""
+        """Ask; return 1 if the question ends in an error."""
         return 1 if self.ask(self.question).error else 0
 
 
-def check_attached(attach: bool, namespace: str, remap: tuple[str, ...]) -> None:
-    """Raise ConfigError for options that need --attach, without it."""
+def check_own_graph(attach: bool, drive: str, reconstruct: bool) -> None:
+    """Raise ConfigError for options of a graph that this command starts, if it joins a running one."""
     from eqa_nodes.core.errors import ConfigError
 
-    if not attach and (namespace or remap):
-        raise ConfigError("--namespace and --remap are of a graph that runs already or of a recording: they need "
-                          "--attach or --history")
+    for name, given in (("drive", drive), ("reconstruct", "true" if reconstruct else "")):
+        if attach and given:
+            raise ConfigError(f"--{name} applies to a graph that this command starts: launch the running graph with "
+                              f"{name}:={given} instead")
 
 
 def _write_evidence(result: EpisodeResult, folder: Path) -> Iterator[Path]:
-    """Write the images that prove the answer, by rank and place, and the map where something was measured.
+    """Write the images that prove the answer, and the map if something was measured; yield the paths.
 
-    Yields their paths. A view that is not kept any more has none.
+    A view that is no longer stored has no image.
     """
     from eqa_nodes.bench.report.drawing import map_css, map_svg
     from eqa_nodes.bench.report.pictures import proof_picture

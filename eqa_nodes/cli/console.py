@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.ask import AREA, DRIVE
+from eqa_nodes.cli.ask import AREA, DRIVE, check_own_graph
 from eqa_nodes.cli.groups import ChainOptions
 from eqa_nodes.cli.options import FOLDER, flag, group, listed, option
 from eqa_nodes.cli.watched import WatchedOptions, asked_here
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PageOptions:
-    """Where the page is served, to whom, and when a lost page stops the robot."""
+    """Address, access and supervision of the page."""
 
     host: str = option("127.0.0.1", "address to listen on; any address other than loopback requires a token")
     port: int = option(8090, "port to listen on, 0 = a free one")
     token: bool = flag("require a token on the loopback address too")
     name: tuple[str, ...] = option((), "other host names of the page, such as that of a reverse proxy (default: none)",
                                    metavar="HOST")
-    recogniser: str = option("moonshine", "what recognises questions that are spoken on the page",
+    recogniser: str = option("moonshine", "recogniser of questions that are spoken on the page",
                              complete=listed("RECOGNISERS"))
     dead_man: float = option(0.0, "stop the robot if no page is open for this many seconds while a question waits or "
                              "runs; 0 = never", metavar="SECONDS")
@@ -83,30 +83,24 @@ class ServeConsole:
                                  ask_back=True)
 
     def run(self) -> int:
-        """Serve the page until Ctrl-C, or until the process is told to end."""
+        """Serve the page until Ctrl-C or SIGTERM."""
         self._check()
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             self._serve()
         except KeyboardInterrupt:
-            pass  # how a console ends
+            pass  # Ctrl-C is the normal end
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.default_int_handler)
         return 0
 
     def _check(self) -> None:
-        """Raise EqaError for what cannot be, before anything starts."""
+        """Raise EqaError for options that exclude each other, before anything starts."""
         from eqa_nodes.console import check_server
-        from eqa_nodes.core.errors import ConfigError
 
         check_server()
-        if self.reconstruct and self.robot.attach:
-            raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
-                              "launched with reconstruct:=true")
-        if self.drive and self.robot.attach:
-            raise ConfigError("--drive is for a graph that this command starts: a graph is launched with drive:=" +
-                              self.drive)
+        check_own_graph(self.robot.attach, self.drive, self.reconstruct)
         self.page.check()
         self.robot.check(self.config)
 
@@ -132,6 +126,6 @@ class ServeConsole:
 
 
 def _end_quietly() -> None:
-    """From here on everything ends: a second Ctrl-C must not tear what is being written."""
+    """Ignore signals during the shutdown: a second Ctrl-C must not interrupt writing."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Which robot is watched and asked: one of a graph of its own, or that of a graph which runs already."""
+"""The robot that console and assistant watch and ask: in a graph of their own, or in a running one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.cli.ask import check_attached
 from eqa_nodes.cli.groups import BagReading
 from eqa_nodes.cli.options import flag, group, option
 from eqa_nodes.recordings.options import renamed
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
     from eqa_nodes.console.values import WatchedRobot
 
 SCENE = "house:3"
-_EPISODE_S = 3.0  # to receive the running graph's episode
+_EPISODE_S = 3.0  # timeout for the message with the running graph's episode
 
 
 @dataclass(frozen=True, kw_only=True)
 class WatchedOptions:
-    """The robot: where it is, and how a graph that runs already is found."""
+    """The robot: where it is, and how a running graph is found."""
 
     scene: str = option("", f"where (default: {SCENE}; with --attach: the running episode continues)")
     attach: bool = flag("use the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
@@ -36,30 +35,28 @@ class WatchedOptions:
     bag: BagReading = group(BagReading)  # names of topics and frames of the running graph
 
     def check(self, config: RunConfig) -> None:
-        """Raise EqaError for what cannot be, before anything starts; find ROS."""
+        """Raise EqaError for options that exclude each other, before anything starts; find ROS."""
         from eqa_nodes.config.named_agents import is_function
         from eqa_nodes.config.run import PROCESS
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.ros.environment import ensure_ros
         from eqa_nodes.runners.opening import check_answerer, check_scene
 
-        if self.keep_memory and not self.attach:
-            raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered "
-                              "nothing")
-        if (self.bag.map_frame or self.bag.base_frame or self.driver) and not self.attach:
-            raise ConfigError("--map-frame, --base-frame and --driver are of a graph that runs already: they need "
-                              "--attach")
-        check_attached(self.attach, self.bag.namespace, self.bag.remap)
+        bag = self.bag
+        if not self.attach and (self.keep_memory or bag.map_frame or bag.base_frame or self.driver or bag.namespace
+                                or bag.remap):
+            raise ConfigError("--keep-memory, --map-frame, --base-frame, --driver, --namespace and --remap describe a "
+                              "running graph: they need --attach")
         if config.through == PROCESS or is_function(config.agent):
-            raise ConfigError("this command watches the ROS graph: --through is graph or isolated, and --agent no "
-                              "function")
+            raise ConfigError("this command needs the ROS graph: --through must be graph or isolated, and --agent must "
+                              "not be a function")
         ensure_ros()
         if not self.attach:
             check_answerer(config)
             check_scene(config, self.scene or SCENE)
 
     def open(self, stack: ExitStack, config: RunConfig, out: Path, feed: Feed) -> WatchedRobot:
-        """Return the robot until the stack ends. out: the run directory; feed: is rung when something is new."""
+        """Return the robot until the stack ends. out: the run directory; feed: notified of news."""
         return self._attached(stack, out, feed) if self.attach else self._own(stack, config, out, feed)
 
     def _attached(self, stack: ExitStack, out: Path, feed: Feed) -> WatchedRobot:

@@ -15,7 +15,7 @@ import pytest
 
 from eqa_nodes.core.types.views import Cloud
 from eqa_nodes.testing.waiting import WAIT_S, until
-from tests.fixtures.browser import PHONE, SCREEN, overflow, webgl_browser
+from tests.fixtures.browser import SIZES, overflow, webgl_browser
 from tests.fixtures.console_server import STORY, serving
 from tests.fixtures.screenshots import changed, picture
 
@@ -45,7 +45,7 @@ def opened(browser: Any, url: str, size: tuple[int, int], faults: list[str]) -> 
     return page
 
 
-@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+@SIZES
 def test_points_are_shown_and_follow_the_robot(size: tuple[int, int], browser: Any, tmp_path: Path) -> None:
     faults: list[str] = []
     with serving(tmp_path) as (server, _, robot):

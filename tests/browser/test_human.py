@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.generate.pages import ANSWER_PAGE, PAGE
 from eqa_nodes.generate.results import finish
 from eqa_nodes.generate.values import ACCEPTED, REJECTED
-from tests.fixtures.browser import ARGUMENTS, PHONE, SCREEN, chromium, open_page, overflow
+from tests.fixtures.browser import SIZES, browser, open_page, overflow, served_page
 from tests.fixtures.generating import Model, here, verdicts, whole
 from tests.fixtures.person_page import driven, sitting
 
 
-@contextmanager
-def browsing(url: str, size: tuple[int, int]) -> Iterator[Any]:
-    """Show an address; fails at the end for errors of the page."""
-    sync = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'eqa-nodes[dev]'")
-    faults: list[str] = []
-    with sync.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
-        try:
-            page = browser.new_page(viewport={"width": size[0], "height": size[1]})
-            page.on("pageerror", lambda error: faults.append(str(error)))
-            page.goto(url)
-            yield page
-        finally:
-            browser.close()
-    assert not faults, faults
-
-
-@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+@SIZES
 def test_a_person_drives_marks_and_answers(tmp_path: Path, size: tuple[int, int]) -> None:
-    chromium()
-    pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'eqa-nodes[dev]'")
-    with sitting(tmp_path, driven()) as (server, _), browsing(server.link, size) as page:
-        page.wait_for_selector("text=What is on the desk?")
+    question = "text=What is on the desk?"
+    with browser() as chromium, sitting(tmp_path, driven()) as (server, _), \
+            served_page(chromium, server.link, size, question) as page:
         page.keyboard.press("ArrowLeft")
         page.wait_for_selector("text=1 steps, 0.0 m")
         page.click("[data-action=forward]")
@@ -63,7 +40,7 @@ def test_a_person_drives_marks_and_answers(tmp_path: Path, size: tuple[int, int]
     assert second.text == "blue"
 
 
-@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+@SIZES
 def test_verdicts_are_given_kept_and_exported(tmp_path: Path, size: tuple[int, int]) -> None:
     things = ("desk", "mirror", "towel")
     whole(tmp_path, Model(answer=here, propose=lambda n, text: {
@@ -91,7 +68,7 @@ def test_verdicts_are_given_kept_and_exported(tmp_path: Path, size: tuple[int, i
     assert [r.pair.answer for r in records if r.pair] == ["a red kettle", "The red kettle.", "a red kettle"]
 
 
-@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+@SIZES
 def test_validators_watch_answer_mark_and_export(tmp_path: Path, size: tuple[int, int]) -> None:
     whole(tmp_path, Model(answer=here), count=3)
     files = []

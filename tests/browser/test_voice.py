@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.testing.waiting import WAIT_S, until
-from tests.fixtures.browser import PHONE, SCREEN, browser, overflow
+from eqa_nodes.testing.waiting import until
+from tests.fixtures.browser import SIZES, browser, overflow, served_page
 from tests.fixtures.console_server import serving
 from tests.fixtures.voices import SAID, espeak, wav
 
@@ -33,15 +33,11 @@ def spoken(page: Any, seconds: float) -> None:
     page.click("#mic")
 
 
-@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+@SIZES
 def test_words_are_shown_before_they_are_asked(tmp_path: Path, size: tuple[int, int]) -> None:
     (tmp_path / "tone.wav").write_bytes(wav(3.0, 48_000))
     with serving(tmp_path, recogniser=SCRIPTED) as (server, _, robot), \
-            browser(hearing(tmp_path / "tone.wav")) as chromium:
-        page = chromium.new_page(viewport={"width": size[0], "height": size[1]})
-        page.set_default_timeout(1000 * WAIT_S)
-        page.goto(server.url)
-        page.wait_for_selector(".link.ready")
+            browser(hearing(tmp_path / "tone.wav")) as chromium, served_page(chromium, server.url, size) as page:
         page.evaluate("window.read = []; speechSynthesis.getVoices = () => [{}]; "
                       "speechSynthesis.speak = said => { read.push(said.text); }; 0")
         page.check("#speak")
@@ -57,10 +53,8 @@ def test_words_are_shown_before_they_are_asked(tmp_path: Path, size: tuple[int, 
 
 
 def test_the_page_says_why_it_cannot_listen(tmp_path: Path) -> None:
-    with serving(tmp_path, recogniser="moonshin") as (server, _, _robot), browser() as chromium:
-        page = chromium.new_page()
-        page.set_default_timeout(1000 * WAIT_S)
-        page.goto(server.url)
+    with serving(tmp_path, recogniser="moonshin") as (server, _, _robot), browser() as chromium, \
+            served_page(chromium, server.url) as page:
         page.click("#mic")
         page.wait_for_selector("#voice:has-text('did you mean moonshine')")
         page.evaluate("Object.defineProperty(navigator, 'mediaDevices', {value: undefined})")  # as over plain HTTP
@@ -71,10 +65,8 @@ def test_the_page_says_why_it_cannot_listen(tmp_path: Path) -> None:
 def test_a_real_recogniser_understands_the_browser(tmp_path: Path) -> None:
     pytest.importorskip("moonshine_voice", reason="moonshine-voice is not installed: pip install 'eqa-nodes[voice]'")
     file = espeak(SAID, tmp_path / "said.wav")
-    with serving(tmp_path) as (server, _, _robot), browser(hearing(f"{file}%noloop")) as chromium:
-        page = chromium.new_page()
-        page.set_default_timeout(1000 * WAIT_S)
-        page.goto(server.url)
+    with serving(tmp_path) as (server, _, _robot), browser(hearing(f"{file}%noloop")) as chromium, \
+            served_page(chromium, server.url) as page:
         spoken(page, 5.0)
         page.wait_for_selector("#voice:has-text('Check the words')")
         assert page.input_value("#text") == SAID

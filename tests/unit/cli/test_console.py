@@ -24,9 +24,11 @@ def test_it_listens_on_this_machine_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize(("words", "complaint"), [
-    (["--through", "process"], "--through is graph or isolated"),
-    (["--agent", "tests.fixtures.own_agents:active"], "--agent no function"),
-    (["--keep-memory"], "--keep-memory is for a graph that runs"),
+    (["--through", "process"], "--through must be graph or isolated"),
+    (["--agent", "tests.fixtures.own_agents:active"], "--agent must not be a function"),
+    (["--keep-memory"], "they need --attach"), (["--driver", "oak"], "they need --attach"),
+    (["--attach", "--drive", "dry"], "launch the running graph with drive:=dry instead"),
+    (["--attach", "--reconstruct"], "launch the running graph with reconstruct:=true instead"),
     (["--namespace", "robot1"], "they need --attach"), (["--remap", "color:=/front"], "they need --attach"),
     (["--base-frame", "r1/base"], "they need --attach"),
     (["--dead-man", "1"], "--dead-man is 1: it must be 0 (off) or 2 to 3600 seconds"),
@@ -78,5 +80,5 @@ def test_an_interrupt_says_what_becomes_of_the_drive(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "eqa_nodes.runners.in_graph", types.SimpleNamespace(
         progress_of=None, subscribe_progress=lambda *_: None))
     assert main(["ask", "Where?", "--attach"]) == 130
-    assert capsys.readouterr().err.endswith("eqa: the question is called off, and with it the robot's drive\n"
+    assert capsys.readouterr().err.endswith("eqa: the question and the robot's drive were cancelled\n"
                                             "eqa: interrupted\n")
