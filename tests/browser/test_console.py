@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from eqa_nodes.console.web import rules_for
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.inquiries import MAY_I_DRIVE, Inquiry
 from eqa_nodes.core.types.questions import Answer, Evidence
@@ -80,6 +81,19 @@ def test_a_place_without_samples_shows_none_and_a_refused_question_stays_in_the_
         page.click("button.main")
         page.wait_for_selector("#alert:has-text('ask something in words')")
         assert page.input_value("#text") == "???" and not page.is_visible("#samples")
+
+
+def test_a_page_without_the_link_asks_for_the_token(chromium: Any, tmp_path: Path) -> None:
+    with serving(tmp_path, rules_for("127.0.0.1", ask_token=True)) as (server, _, _robot):
+        address, _, token = server.url.partition("enter#")
+        with served_page(chromium, address, ready="#token") as page:
+            page.fill("#token", "guess")
+            page.keyboard.press("Enter")
+            page.wait_for_selector("#alert:has-text('not the console')")
+            page.fill("#token", token)
+            page.keyboard.press("Enter")
+            page.wait_for_selector(".link.ready")
+            assert "#" not in page.url and "enter" not in page.url
 
 
 def test_an_open_page_keeps_the_robot_going_and_one_that_dies_stops_it(chromium: Any, tmp_path: Path) -> None:

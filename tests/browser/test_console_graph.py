@@ -149,22 +149,17 @@ def test_a_person_asks_watches_reads_stops_and_replays(tmp_path: Path) -> None:
     assert (tmp_path / "mine" / "bags" / "mine" / "metadata.yaml").exists()  # the bag was closed
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_a_running_graph_is_shown_behind_a_token_and_stays(tmp_path: Path) -> None:
     chromium()
     with RunningGraph(tmp_path / "graph", parameters(tmp_path / "graph")) as graph:
         domain = {"ROS_DOMAIN_ID": str(graph.domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
         words = ("--attach", "--scene", "toy:room", "--token", "--runs", str(tmp_path), "--out", str(tmp_path / "mine"))
-        with console(*words, **domain) as running:
-            with page_of(running.url.partition("#")[0]) as page:
-                page.wait_for_selector("#token")  # without it there is nothing to see
-                page.fill("#token", "guess")
-                page.keyboard.press("Enter")
-                page.wait_for_selector("#alert:has-text('not the console')")
-            with page_of(running.url) as page:
-                page.wait_for_selector(".link.ready:has-text('toy:room')")
-                assert "#" not in page.url and "enter" not in page.url
-                ask(page, "Where is the unicorn?")
-                page.wait_for_selector(".entry.asking .phase")
-                assert running.interrupt() == 0  # which calls the question off: the robot must not drive on
+        with console(*words, **domain) as running, page_of(running.url) as page:
+            page.wait_for_selector(".link.ready:has-text('toy:room')")
+            assert "#" not in page.url and "enter" not in page.url
+            ask(page, "Where is the unicorn?")
+            page.wait_for_selector(".entry.asking .phase")
+            assert running.interrupt() == 0  # which calls the question off: the robot must not drive on
         assert all(child.process.poll() is None for child in graph.children)

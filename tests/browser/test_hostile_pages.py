@@ -83,7 +83,7 @@ def shown(browser: Any, address: str, use: Callable[[Any], None] = lambda page: 
     return text
 
 
-@pytest.mark.parametrize("embed", [100, 2])
+@pytest.mark.parametrize("embed", [pytest.param(100, marks=pytest.mark.thorough), 2])
 def test_a_report_shows_hostile_texts_as_texts(embed: int, browser: Any, tmp_path: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "EMBED_UP_TO", embed)
@@ -102,7 +102,7 @@ def test_a_report_shows_hostile_texts_as_texts(embed: int, browser: Any, tmp_pat
         assert "&lt;script&gt;window.ran=1" in shown(browser, page.as_uri(), use)
 
 
-@pytest.mark.parametrize("blind", [True, False])
+@pytest.mark.parametrize("blind", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_page_to_mark_answers_shows_hostile_texts_as_texts(blind: bool, browser: Any, tmp_path: Path) -> None:
     page = write_marking_page(poisoned_run(tmp_path), blind=blind)
     text = shown(browser, page.as_uri(), lambda page: page.keyboard.press("3"))

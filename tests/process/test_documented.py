@@ -20,7 +20,7 @@ from eqa_nodes.cli.verbs import parser
 from eqa_nodes.config.graph import read_file
 from eqa_nodes.launching.arguments import ARGUMENTS
 from tests.fixtures import documented
-from tests.fixtures.documented import INSTEAD, NEEDS, ROOT, RUNS, SHELLS, SMALL, STEPS, Line, lines, mentions
+from tests.fixtures.documented import ALIKE, INSTEAD, NEEDS, ROOT, RUNS, SHELLS, SMALL, STEPS, Line, lines, mentions
 
 EQA = [line for line in lines() if line.text.startswith("eqa ")]
 RUN = {line.text: line for line in EQA if line.text in RUNS}
@@ -69,7 +69,7 @@ def test_a_line_is_parsed_and_is_run_or_says_what_it_needs(line: Line, capsys: p
 
 
 def test_the_table_holds_no_line_that_is_nowhere() -> None:
-    assert {*RUNS, *STEPS, *INSTEAD} <= {line.text for line in EQA}
+    assert {*RUNS, *STEPS, *INSTEAD} <= {line.text for line in EQA} and set(RUNS) >= ALIKE
     used = {begin for line in EQA for begins in NEEDS.values() for begin in begins
             if fits(begin, words(line.text))}
     assert {begin for begins in NEEDS.values() for begin in begins} <= used
@@ -95,7 +95,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("text", RUN, ids=lambda text: f"{RUN[text].where} {text}")
+@pytest.mark.parametrize("text", [pytest.param(text, marks=[pytest.mark.thorough] if text in ALIKE else [])
+                                  for text in RUN], ids=lambda text: f"{RUN[text].where} {text}")
 def test_a_line_does_what_it_says(text: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                   capsys: pytest.CaptureFixture[str]) -> None:
     place = tmp_path / "a folder with blanks"
@@ -188,6 +189,6 @@ def test_snippets_compile_and_parameters_are_taken(page: Path, tmp_path: Path) -
 def test_the_examples_of_the_help_are_parsed() -> None:
     examples = [line.strip() for line in (whole_parser().epilog or "").splitlines() if line.startswith("  eqa ")]
     commands = [part.strip() for line in examples for part in re.split(r"\s{2,}", line)[0].split("&&")]
-    assert len(commands) >= 9
+    assert len(commands) >= 8
     for command in commands:
         whole_parser().parse_args(words(command)[1:])

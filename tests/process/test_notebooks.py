@@ -22,7 +22,6 @@ pytest.importorskip("ipykernel", reason="ipykernel is not installed: pip install
 nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed: pip install 'eqa-nodes[dev]'")
 
 BOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
-SHORT = min(BOOKS, key=lambda book: book.stat().st_size)  # stands for all, which CI runs once
 CELL_S = 300
 MOST_BYTES = 1_000_000  # of a notebook with its pictures
 PICTURE = re.compile(r"data:image/([\w+]+);base64,[A-Za-z0-9+/=]+")
@@ -38,9 +37,8 @@ def shown(notebook: Any) -> Iterator[tuple[int, list[str]]]:
             yield number, pictures or steady(PICTURE.sub(r"\1", text))
 
 
-@pytest.mark.parametrize("book", [
-    pytest.param(book, marks=[pytest.mark.thorough] if book != SHORT else []) for book in BOOKS],
-    ids=lambda path: path.stem)
+@pytest.mark.thorough
+@pytest.mark.parametrize("book", BOOKS, ids=lambda path: path.stem)
 def test_a_notebook_shows_what_it_is_kept_with(book: Path, tmp_path: Path, pytestconfig: pytest.Config) -> None:
     kept, notebook = (nbformat.read(book, as_version=4) for _ in range(2))
     nbclient.NotebookClient(notebook, timeout=CELL_S, kernel_name="python3", record_timing=False,

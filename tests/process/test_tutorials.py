@@ -26,7 +26,6 @@ from tests.fixtures.screenshots import screenshot
 FILE = re.compile(r"`([\w.]+\.(?:yaml|json))`:$")  # how the paragraph before the content of a file ends
 ALIKE = 3.0  # of 255, the mean difference of two pictures that another version of Pillow has compressed
 Run = Callable[[str], str]
-LONG = "policy", "simulated", "recording"  # pages that take a minute each; CI runs them once
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +111,8 @@ def outputs(page: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> Iterato
 
 
 @pytest.mark.timeout(1500)  # on two cores a minute, but other tests may run beside it
-@pytest.mark.parametrize("page", [
-    pytest.param(page, marks=[pytest.mark.thorough] if page.stem in LONG else []) for page in [README, *TUTORIALS]],
-    ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [README, *(pytest.param(page, marks=pytest.mark.thorough) for page in TUTORIALS)],
+                         ids=lambda page: page.stem)
 def test_a_page_runs_from_top_to_bottom_and_shows_what_is_printed(
         page: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
         pytestconfig: pytest.Config) -> None:
