@@ -47,12 +47,6 @@ def test_what_is_logged_beside_launch_is_heard(launch: logging.Logger) -> None:
     assert not at_root.records  # which is why no test may wait for them there
 
 
-def test_a_record_is_heard_once_also_by_way_of_its_package() -> None:
-    with logged("sim_bridge", "sim_bridge.logged_once") as heard:
-        logging.getLogger("sim_bridge.logged_once").error("once")
-    assert heard.text == "once"
-
-
 def test_no_test_listens_where_launch_lets_nothing_through() -> None:
     """`caplog` is empty beside a ROS distribution, with the pytest (before 9) that comes with it."""
     listening = [file.name for file in TESTS.rglob("*.py") if "caplog" in file.read_text()]

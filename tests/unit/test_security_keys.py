@@ -39,8 +39,9 @@ def known(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize(("server", "stream"), [
+    pytest.param(server, stream, marks=pytest.mark.thorough if stream and server != "telling" else [])
+    for server in SERVERS for stream in (False, True)])
 def test_a_run_and_its_report_hold_no_key(server: str, stream: bool, tmp_path: Path, known: pytest.MonkeyPatch,
                                           capfd: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
@@ -60,7 +61,9 @@ def test_a_run_and_its_report_hold_no_key(server: str, stream: bool, tmp_path: P
     assert not shows(said.out + said.err)
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", [
+    pytest.param(server, marks=[] if server in ("refusing", "telling") else pytest.mark.thorough)
+    for server in SERVERS])
 def test_a_question_on_the_command_line_shows_no_key(server: str, tmp_path: Path, known: pytest.MonkeyPatch,
                                                      capfd: pytest.CaptureFixture[str]) -> None:
     with VlmServer(SERVERS[server]) as endpoint:

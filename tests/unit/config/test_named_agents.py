@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from eqa_nodes.cli import main
 from eqa_nodes.cli.bench.run import Run
@@ -36,6 +37,17 @@ from tests.fixtures.histories import seen_on
 MODELLESS = ("random", "blind-priors", "label")
 
 
+def kinds() -> list[ParameterSet]:
+    """Return all agents; --thorough alone runs those that differ from an earlier one in parameters only."""
+    seen, found = set[tuple[str, ...]](), []
+    for name in AGENTS:
+        agent = AGENTS[name]
+        kind = agent.answerer.removesuffix("-no-boxes"), agent.frames, agent.explore
+        found.append(pytest.param(name, marks=pytest.mark.thorough if kind in seen else []))
+        seen.add(kind)
+    return found
+
+
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     planned = plan_tour("toy:flat", RECIPES["express"], 2)
@@ -56,7 +68,7 @@ def test_a_row_names_what_there_is(name: str) -> None:
 
 
 @needs_messages
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", kinds())
 def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                              capsys: pytest.CaptureFixture[str]) -> None:
     backend = talkative()
@@ -84,7 +96,7 @@ def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Pa
         assert prompts(backend)[-1].startswith("You answer") and len(backend.requests) <= asked + described + 2
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", kinds())
 def test_every_agent_answers_after_exploring(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend, robot = talkative(), RobotModel(camera=CameraModel(96, 72))
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)

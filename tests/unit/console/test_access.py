@@ -37,12 +37,6 @@ def test_wrong_tokens_lock_nobody_out(tmp_path: Path, through: str) -> None:
         assert page.ask("/stop", {}).status == 200 and robot.stopped.is_set()
 
 
-@pytest.mark.parametrize("token", [None, 7, [], {}, True])
-def test_what_is_no_text_is_no_token(tmp_path: Path, token: object) -> None:
-    with serving(tmp_path, rules_for("127.0.0.1", ask_token=True)) as (server, _, _):
-        assert Browser(server.url).ask("/enter", {"token": token}).status == 403
-
-
 def test_the_cookie_is_secure_behind_a_proxy_with_tls(tmp_path: Path) -> None:
     with serving(tmp_path, rules_for("127.0.0.1", True, ["Robots.example"])) as (server, _, _):
         token = server.url.partition("#")[2]

@@ -78,8 +78,3 @@ def test_its_pictures_come_with_their_numbers_and_others_are_refused(tmp_path: P
         robot.live.called(SECOND)
         lost = browser.ask("/live/call/2/0.jpg")
         assert lost.status == 404 and "earlier session" in lost.json["error"]
-
-
-def test_a_console_without_a_robot_has_no_calls(tmp_path: Path) -> None:
-    with serving(tmp_path, begin=False) as (server, _, _robot):
-        assert Browser(server.url).ask("/live/call/1/0.jpg").status == 404

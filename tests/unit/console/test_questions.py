@@ -6,7 +6,6 @@ from tests.fixtures.needs import need_console
 
 need_console()
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES, KeptRun
 from eqa_nodes.bench.samples import read_samples
-from eqa_nodes.console.live import DECISIONS, POSES, Feed, Live, Rendered, thinned
+from eqa_nodes.console.live import DECISIONS, POSES, Live, Rendered, thinned
 from eqa_nodes.console.questions import KEPT, MAX_WAITING
 from eqa_nodes.console.values import RequestRefused, shown_entry
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
@@ -103,18 +102,6 @@ def test_errors_end_a_question_by_name_and_the_next_one_is_asked(tmp_path: Path)
         assert not proof["picture"] and "no view" in proof["trouble"]
 
 
-def test_what_cannot_be_kept_is_said_beside_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("eqa_nodes.bench.running.runner.save_trace", full)
-    with serving(tmp_path) as (_, console, robot):
-        robot.go.set()
-        ended(console, console.questions.put("Where?").id)
-        entry = console.questions.entry(1)
-    assert entry.answer == ANSWER and "No space left" in entry.trouble and entry.replay == ""
-
-
 def test_line_and_history_are_bounded(tmp_path: Path) -> None:
     with serving(tmp_path, begin=False) as (_, console, _robot):
         for _ in range(MAX_WAITING):
@@ -185,11 +172,3 @@ def test_a_picture_is_made_once_for_all_and_not_without_news() -> None:
     assert rare.get() == rare.get() == 1 and not pauses
     version[0] = 2
     assert rare.get() == 2 and 3000 < pauses[0] <= 3600  # too soon: it waited, and then had the newest
-
-
-def test_ringing_without_listeners_and_after_the_end_does_nothing() -> None:
-    feed = Feed()
-    feed.ring()
-    feed.close()
-    threading.Thread(target=feed.ring).start()
-    assert feed.closed

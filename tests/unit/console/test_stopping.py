@@ -56,15 +56,12 @@ def test_a_stop_that_fails_is_shown_and_repeated() -> None:
     assert bench.check(1.0) == 2 and "was stopped" in bench.watch.trouble
 
 
-@pytest.mark.parametrize("limit_s", [-1.0, 1.9, 3601.0, float("nan"), float("inf")])
-def test_a_limit_out_of_range_is_refused(limit_s: float) -> None:
-    with pytest.raises(ConfigError, match="--dead-man is"):
-        PageWatch(limit_s, lambda: True, lambda: None)
-
-
-@pytest.mark.parametrize("limit_s", [2.0, 3600.0])
-def test_the_ends_of_the_range_are_allowed(limit_s: float) -> None:
-    assert PageWatch(limit_s, lambda: True, lambda: None).limit_s == limit_s
+def test_a_limit_out_of_range_is_refused() -> None:
+    for limit_s in (-1.0, 1.9, 3601.0, float("nan"), float("inf")):
+        with pytest.raises(ConfigError, match="--dead-man is"):
+            PageWatch(limit_s, lambda: True, lambda: None)
+    for limit_s in (0.0, 2.0, 3600.0):
+        assert PageWatch(limit_s, lambda: True, lambda: None).limit_s == limit_s
 
 
 def test_a_page_that_dies_stops_the_robot(tmp_path: Path) -> None:

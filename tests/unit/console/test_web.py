@@ -115,6 +115,15 @@ def test_what_cannot_be_done_is_refused_in_words(refusing: Any, path: str, body:
     assert refusing[1].questions.entries() == []
 
 
+def test_before_the_robot_is_there_its_pictures_and_inquiries_are_absent(tmp_path: Path) -> None:
+    with serving(tmp_path, begin=False) as (server, _, robot):
+        browser = Browser(server.url)
+        for path in ("/live/camera.jpg", "/live/place", "/live/call/1/0.jpg"):
+            reply = browser.ask(path)
+            assert reply.status == 404 and "still starting" in reply.json["error"], path
+        assert browser.ask("/inquiries/a1", {"option": 1}).status == 404 and not robot.replies
+
+
 def test_stop_ends_all_that_is_asked(console: Any) -> None:
     browser, page, robot = console
     for text in ("Where?", "Show me the desk"):
