@@ -23,7 +23,7 @@ from eqa_nodes.recordings.bags.poses import BASES, FIXED
 from eqa_nodes.wire import messages
 
 _WIDE_DEG = (20.0, 130.0)
-_OF_ANOTHER = "is it the matrix of another resolution, or of the image before it was cropped? calibrate the camera"
+_OF_ANOTHER = "calibrate the camera: the matrix may be that of another resolution, or of the image before cropping"
 
 
 def judge_bag(path: Path, options: BagOptions) -> BagReport:
@@ -73,7 +73,7 @@ def judge_map(grid: Grid) -> Finding:
     if not (grid.width and grid.height and grid.resolution_m > 0):
         return Finding("map", "error", found, "give map_server a map, or start SLAM")
     return Finding("map", "ok" if grid.known else "warning", found, "" if grid.known else
-                   "nothing is known yet: drive a little, or load a map")
+                   "no cell is known yet: drive a little, or load a map")
 
 
 _OTHER_S = 3600.0  # a larger difference means two unrelated clocks
@@ -95,13 +95,13 @@ def judge_times(facts: RobotFacts, live: bool) -> Iterator[Finding]:
                     "the recorder's clock", live, _FUTURE_S + max(facts.clock.step_s, 0.0))
     anew = int((np.diff(np.array(facts.clock.values_ns, np.int64)) < 0).sum())
     if anew:
-        yield Finding("clock", "error" if live else "warning", f"/clock went back {anew} times", "a simulation began "
-                      "anew, or two publish /clock: end one, and start the graph again")
+        yield Finding("clock", "error" if live else "warning", f"/clock went back {anew} times", "a simulation was "
+                      "restarted, or /clock has two publishers: stop one, and restart the graph")
     jumps = [said for name, s in streams.items() if (said := _jumps(name, s, facts.clock.simulated))]
     back = any(" back " in said for said in jumps)
     yield Finding("time jumps", "error" if live and back else "warning" if jumps else "ok",
                   "; ".join(jumps) or f"none in {len(streams)} streams", "set clocks before the drivers start, and let "
-                  "NTP or PTP slew them (chrony): what was mapped before a jump is lost" if jumps else "")
+                  "NTP or PTP slew them (chrony): a map from before a jump is lost" if jumps else "")
 
 
 def _ages(ages: Mapping[str, float], clock: str, live: bool, slack_s: float) -> Finding:
@@ -111,16 +111,17 @@ def _ages(ages: Mapping[str, float], clock: str, live: bool, slack_s: float) -> 
     bad = "error" if live else "warning"
     if abs(worst) > _OTHER_S:
         return Finding("time sync", bad, found, "these are different clocks: with a simulator publish /clock and set "
-                       "use_sim_time everywhere; else set the robot's clock (chrony), and stamps when images are taken")
+                       "use_sim_time everywhere; else set the robot's clock (chrony), and stamp images when they are "
+                       "taken")
     early = min((age for name, age in ages.items() if not name.startswith(f"{FIXED[0]} >")), default=0.0)
     if early < -slack_s:  # localisation post-dates its transforms by design
         return Finding("time sync", bad if early < -_APART_S - slack_s else "warning", found,
-                       "stamps lie in the future: synchronise the clocks of the robot and this machine (chrony, PTP)")
+                       "stamps are in the future: synchronise the clocks of the robot and this machine (chrony, PTP)")
     if max(ages.values()) > _WRONG_S:
-        return Finding("time sync", bad, found, "what comes is too old to drive by: synchronise the clocks, or look at "
-                       "the load and the network")
+        return Finding("time sync", bad, found, "messages are too old to drive by: synchronise the clocks, or check "
+                       "load and network")
     if max(ages.values()) > _OLD_S:
-        return Finding("time sync", "warning", found, "synchronise the clocks, or look at the load and the network")
+        return Finding("time sync", "warning", found, "synchronise the clocks, or check load and network")
     images = [age for name, age in ages.items() if name in _REPORTED]
     if images and (apart := max(abs(age - images[0]) for age in images)) > _APART_S:
         return Finding("time sync", "warning", f"{found}: colour and depth {apart:.2f} s apart",
@@ -161,8 +162,8 @@ def judge_frames(facts: RobotFacts, map_frame: str = "", base_frame: str = "") -
     yield from _both(facts, chain)
     loose = _loose(parents, chain)
     if loose:
-        yield Finding("loose frames", "warning", f"{'; '.join(loose)}: not joined to {chain[-1]}",
-                      "publish the transform that joins them; no harm is done where the graph needs none of them")
+        yield Finding("loose frames", "warning", f"{'; '.join(loose)}: not connected to {chain[-1]}",
+                      "publish the transform that connects them; ignore this if the graph needs none of them")
 
 
 def above(frame: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
@@ -182,7 +183,7 @@ def _chain(camera: str, parents: Mapping[str, Sequence[str]], map_frame: str,
                                                                        "transforms"), chain
     base = next((name for name in ((base_frame,) if base_frame else BASES) if name in chain), "")
     if base_frame and not base and (joined := next((name for name in above(base_frame, parents) if name in chain), "")):
-        base, said = base_frame, f"{said}; {base_frame} hangs from {joined}"
+        base, said = base_frame, f"{said}; the parent of {base_frame} is {joined}"
     fixed = next((name for name in ((map_frame,) if map_frame else FIXED) if name in chain), "")
     if len(chain) == 1:
         return Finding("", "error", f"no transform locates {camera!r}: it is not connected to the tree",
@@ -190,13 +191,13 @@ def _chain(camera: str, parents: Mapping[str, Sequence[str]], map_frame: str,
                        "or correct the frame_id in the camera's driver"), chain
     if not fixed:
         above_it = map_frame or "map, odom or world"
-        return Finding("", "error", f"{said}: {chain[-1]!r} is not connected, no {above_it} above it", "publish odom > "
+        return Finding("", "error", f"{said}: {chain[-1]!r} is not connected to {above_it}", "publish odom > "
                        "base_link (the robot's driver) and map > odom (localisation or SLAM)"), chain
     if not base:
-        return Finding("", "warning", f"{said}: no {base_frame or 'base_link'} in it", "name it (--base-frame); "
-                       "without one the base is assumed on the ground below the camera"), chain
+        return Finding("", "warning", f"{said}: {base_frame or 'base_link'} is missing", "name it "
+                       "(--base-frame); without it the base is assumed to be on the ground below the camera"), chain
     if not map_frame and fixed != FIXED[0]:
-        return Finding("", "warning", f"{said}: nothing above {fixed!r}", "start localisation or SLAM (map > odom): "
+        return Finding("", "warning", f"{said}: {fixed!r} has no parent", "start localisation or SLAM (map > odom): "
                        "without it the map drifts with the odometry"), chain
     return Finding("", "ok", said), chain
 
@@ -211,13 +212,13 @@ def _moving(link: TfLink, stream: HeardStream, images: HeardStream) -> Finding:
         f"; {late * 1e3:.0f} ms behind the images" if late is not None else "")
     name = f"tf {link.parent} > {link.child}"
     if late is not None and late > _LAG_S:
-        once = "it was published once: a link that does not move belongs on /tf_static" if len(stamps) == 1 else (
-            "look at the load and the clock of who publishes it; every image waits for it")
+        once = "it was published once: publish a link that does not move on /tf_static" if len(stamps) == 1 else (
+            "check the load and the clock of its publisher; every image waits for it")
         return Finding(name, "error" if late > _STALE_S else "warning", found, once)
     frames = np.diff(np.unique(np.array(images.stamps_ns, np.int64))) / 1e9
     needed = min(_SLOW_HZ, 0.5 / float(np.median(frames))) if len(frames) else 0.0
     if rate < needed:
-        return Finding(name, "warning", found, f"publish it at {_SLOW_HZ:g} Hz or more: poses between are guessed")
+        return Finding(name, "warning", found, f"publish it at {_SLOW_HZ:g} Hz or more: poses are interpolated")
     return Finding(name, "ok", found)
 
 
@@ -240,8 +241,8 @@ def _images(facts: RobotFacts) -> HeardStream:
 def _twice(parents: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
     for child, higher in sorted(parents.items()):
         if len(higher) > 1:
-            yield Finding(f"tf of {child}", "error", f"{child!r} is said to hang from {' and from '.join(higher)}",
-                          "end one of the publishers: a frame has one parent")
+            yield Finding(f"tf of {child}", "error", f"{child!r} has several parents: {' and '.join(higher)}",
+                          "stop one of the publishers: a frame has one parent")
 
 
 def _both(facts: RobotFacts, chain: Sequence[str]) -> Iterator[Finding]:
@@ -249,9 +250,9 @@ def _both(facts: RobotFacts, chain: Sequence[str]) -> Iterator[Finding]:
     static = {(link.parent, link.child) for link in facts.links if link.static}
     for link in facts.links:
         if link.child in chain and not link.static and (link.parent, link.child) in static:
-            yield Finding(f"tf of {link.child}", "error", f"{link.parent} > {link.child} comes on /tf and, as a fixed "
-                          "link, on /tf_static: the moving one is not used",
-                          "take the fixed joint out of the robot's description, or end the node that publishes it")
+            yield Finding(f"tf of {link.child}", "error", f"{link.parent} > {link.child} is on /tf and, as a fixed "
+                          "link, on /tf_static: the graph does not use the moving one",
+                          "remove the fixed joint from the robot's description, or stop the node that publishes it")
 
 
 def _loose(parents: Mapping[str, Sequence[str]], chain: Sequence[str]) -> list[str]:
@@ -293,33 +294,33 @@ def judge_navigation(seen: Navigation) -> Iterator[Finding]:
     nav2 = any(node.rpartition("/")[2] == DRIVER for node in seen.states or {})
     for topic, publishers in seen.costmaps.items() if nav2 else ():
         yield Finding("costmap", "ok" if publishers else "error", f"{topic}: {publishers} publishers", "" if publishers
-                      else "is Nav2's costmap node active? look at its log")
+                      else "check whether Nav2's costmap node is active; see its log")
     if seen.map_topic:
-        yield Finding("map", "warning", f"nothing came on {seen.map_topic}", "Nav2 plans on a map: start map_server or "
-                      "SLAM; the graph's mapper makes one of its own when it runs")
+        yield Finding("map", "warning", f"no message on {seen.map_topic}", "Nav2 plans on a map: start map_server or "
+                      "SLAM; the graph's mapper publishes its own map while it runs")
 
 
 def _action(name: str, type_name: str, wanted: str) -> Finding:
     if not type_name:
         return Finding(name.rpartition("/")[2], "error", f"no server for {name}", "bring up Nav2 (ros2 launch "
-                       "nav2_bringup navigation_launch.py), or say its namespace; answers from memory need none "
+                       "nav2_bringup navigation_launch.py), or give its namespace; answers from memory do not need it "
                        "(eqa ask --no-explore)")
     if type_name != wanted:
         return Finding(name.rpartition("/")[2], "error", f"{name} is {type_name}, the graph calls {wanted}",
-                       "use the messages of one distribution on both sides")
+                       "use the messages of the same ROS distribution on both sides")
     return Finding(name.rpartition("/")[2], "ok", f"{name} ({type_name})")
 
 
 def _lifecycle(states: dict[str, str] | None) -> Iterator[Finding]:
     if states is None:
-        yield Finding("lifecycle", "warning", "lifecycle_msgs is not installed: states of managed nodes are not known",
+        yield Finding("lifecycle", "warning", "lifecycle_msgs is not installed: states of managed nodes are unknown",
                       "pip install ros-lifecycle-msgs, or apt install ros-$ROS_DISTRO-lifecycle-msgs")
         return
     off = {node: state for node, state in states.items() if state != "active"}
     if off:
         said = ", ".join(f"{node} {state or 'does not answer'}" for node, state in sorted(off.items()))
         needed = any(node.rpartition("/")[2] in _NEEDED for node in off)
-        yield Finding("lifecycle", "error" if needed else "warning", said, "wait for the lifecycle manager, or look at "
+        yield Finding("lifecycle", "error" if needed else "warning", said, "wait for the lifecycle manager, or see "
                       f"its log; by hand: ros2 lifecycle set {sorted(off)[0]} activate")
     elif states:
         yield Finding("lifecycle", "ok", f"active: {', '.join(sorted(states))}")

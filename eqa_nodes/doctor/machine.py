@@ -73,7 +73,7 @@ def _rmw() -> Finding:
     except RuntimeError as error:
         return Finding("rmw", "error", f"RMW_IMPLEMENTATION is {wanted!r}: {str(error)[:200]}", "install that "
                        "middleware, or unset RMW_IMPLEMENTATION; robot and this machine must use the same one")
-    return Finding("rmw", "ok", f"{used}" + ("" if wanted else ", as nothing else is asked for"))
+    return Finding("rmw", "ok", f"{used}" + ("" if wanted else " (default)"))
 
 
 def _interfaces() -> Finding:
@@ -102,14 +102,14 @@ def _ros_domain() -> Finding:
 def _discovery() -> Finding:
     said = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "")
     peers = os.environ.get("ROS_STATIC_PEERS", "")
-    found = f"range {said or 'SUBNET, as nothing is set'}" + (f", peers {peers}" if peers else "")
+    found = f"range {said or 'SUBNET (default)'}" + (f", peers {peers}" if peers else "")
     if said.upper() not in _RANGES:
         return Finding("discovery", "error", found, f"ROS_AUTOMATIC_DISCOVERY_RANGE is one of {', '.join(_RANGES[1:])}")
     if said.upper() == "OFF":
         return Finding("discovery", "warning", found, "no other process is discovered: set it to LOCALHOST or SUBNET")
     if os.environ.get("ROS_LOCALHOST_ONLY", "0") == "1":
-        return Finding("discovery", "warning", f"{found}, ROS_LOCALHOST_ONLY=1", "it is deprecated and wins over the "
-                       "range: a robot beside this machine is not found; unset it")
+        return Finding("discovery", "warning", f"{found}, ROS_LOCALHOST_ONLY=1", "it is deprecated and overrides the "
+                       "range: robots in the network are not found; unset it")
     return Finding("discovery", "ok", found)
 
 
@@ -118,13 +118,13 @@ def _shared_memory() -> Finding:
 
     folder = Path("/dev/shm")
     if not folder.is_dir():
-        return Finding("shared memory", "warning", "there is no /dev/shm",
-                       "images go over UDP: slower; mount a tmpfs there")
+        return Finding("shared memory", "warning", "/dev/shm does not exist",
+                       "images use UDP, which is slower: mount a tmpfs there")
     free, left = shutil.disk_usage(folder).free / 1e6, left_in_shared_memory(folder)
     held = sum(path.stat().st_blocks * 512 for path in left if path.exists()) / 1e6
     found = f"{free:.0f} MB free" + (f", {held:.0f} MB in {len(left)} files of dead processes" if left else "")
     if free < SHM_MB:
-        return Finding("shared memory", "warning", found, "remove what dead processes left (eqa commands that start a "
+        return Finding("shared memory", "warning", found, "remove files of dead processes (eqa commands that start a "
                        "graph do): ls /dev/shm/fastdds*; in a container: --shm-size=1g")
     return Finding("shared memory", "ok", found)
 
@@ -147,13 +147,13 @@ def _scans() -> Finding:
     sets = sorted(shown_name(Path(one)) for one in there if os.path.isdir(one))
     if not sets:
         return Finding("scans", "error", f"{SCENES_VARIABLE} is {said}: " + (
-            "it is empty" if Path(said).is_dir() else "no such folder"), "name the folder that holds hm3d, mp3d ...")
+            "it is empty" if Path(said).is_dir() else "no such folder"), "name the folder that contains hm3d, mp3d ...")
     return Finding("scans", "ok", f"{said}: {', '.join(sets)}")
 
 
 def _habitat() -> Finding:
     if not (python := os.environ.get(HABITAT_VARIABLE)):
-        return Finding("habitat", "ok", f"not asked for ({HABITAT_VARIABLE})")
+        return Finding("habitat", "ok", f"not configured ({HABITAT_VARIABLE})")
     try:
         check_simulator("habitat:")
     except EqaError as error:
@@ -166,12 +166,12 @@ def disk(folder: Path, bytes_a_second: float = _RAW_RATE) -> Finding:
     free = shutil.disk_usage(folder).free
     hours = free / bytes_a_second / 3600 if bytes_a_second else math.inf
     rate = f"{hours:.1f} hours of {bytes_a_second / 1e6:.1f} MB/s, uncompressed" if bytes_a_second else (
-        "nothing came whose recording could fill it")
+        "no message was received that a recording would store")
     found = f"{free / 1e9:.1f} GB free here: {rate}"
     if free / 1e9 > FREE_GB and hours > _HOURS:
         return Finding("disk", "ok", found)
-    return Finding("disk", "warning", found, "make room, or record to another disk (--out), compressed (--compress); "
-                   "an episode in a simulator takes about 0.1 GB")
+    return Finding("disk", "warning", found, "free space, or record to another disk (--out) or compressed "
+                   "(--compress); an episode in a simulator takes about 0.1 GB")
 
 
 def _disk() -> Finding:
@@ -233,8 +233,8 @@ def _pictured(backend: Backend) -> Finding:
         found = (f"{backend.model} answers {reply.text.strip()[:40]!r} to a picture of {size}x{size} pixels in "
                  f"{time.monotonic() - began:.1f} s, {reply.tokens_in} tokens in, {reply.tokens_out} out")
         if not reply.text.strip():
-            return Finding("model", "warning", found, f"nothing within {_TOKENS} tokens: with a model that thinks "
-                           "first, switch that off on the server")
+            return Finding("model", "warning", found, f"no text within {_TOKENS} tokens: switch thinking off on the "
+                           "server")
         return Finding("model", "ok", found)
     raise AssertionError("the last size raises or returns")
 
@@ -251,7 +251,7 @@ def _choosing(backend: Backend) -> Finding:
         return Finding("choices", "ok", f"by {how}")
     return Finding("choices", "warning", "no logprobs: the model is asked to state its probabilities" if how else
                    "no logprobs, and the model does not state probabilities in the agreed form",
-                   "confidences are better calibrated with logprobs: a server such as vLLM gives them")
+                   "confidences are better calibrated with logprobs, which a server such as vLLM returns")
 
 
 def _picture(size: int) -> Message:

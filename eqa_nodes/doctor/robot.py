@@ -92,7 +92,7 @@ def robot_findings(how: Listening) -> list[Finding]:
             how.namespace, {role: topic for role, topic in listener.bag.topics.items() if role in ROLES})
         navigation = look_at_navigation(tap, how.namespace, "" if bag.count("map") else how.topic("map"))
         ends = _ends(tap.node)
-        domain, lost, came = tap.node.context.get_domain_id(), tap.lost.total(), tap.counts.total()
+        domain, lost, received = tap.node.context.get_domain_id(), tap.lost.total(), tap.counts.total()
     facts = RobotFacts()
     exact = how.options._replace(tolerance_s=how.camera.tolerance_s,
                                  depth_unit_m=how.camera.depth_unit_m or how.options.depth_unit_m)
@@ -100,7 +100,7 @@ def robot_findings(how: Listening) -> list[Finding]:
     lines = [line for line in (*judged(bag, measured), *judge_images(bag, measured, how.camera)) if line != WHOLE]
     return [*_drivers(how, listener), *(_topic(role, how, listener, domain) for role in (*STAMPED, "odom")), *lines,
             *judge_qos(ends, _foreign(how)), *judge(facts, measured, how.options, live=True, camera=how.camera),
-            *judge_navigation(navigation), _lost(lost, came),
+            *judge_navigation(navigation), _lost(lost, received),
             disk(Path.cwd(), listener.messages.size / how.seconds)]
 
 
@@ -183,28 +183,28 @@ def _drivers(how: Listening, listener: _Received) -> list[Finding]:
     if not seen or own(PROFILES[seen[0]]) == {how.topic(role) for role in STAMPED}:
         return []
     return [Finding("driver", "warning", f"the topics are those of {' or '.join(seen)}",
-                    f"say --driver {seen[0]} here, and driver:={seen[0]} to robot.launch.py (docs/robot.md)")]
+                    f"use --driver {seen[0]} here, and driver:={seen[0]} with robot.launch.py (docs/robot.md)")]
 
 
 def _topic(role: str, how: Listening, listener: _Received, domain: int) -> Finding:
     topic, bad = listener.bag.topics.get(role, ""), "warning" if role == "odom" else "error"
-    say = f"name it: --remap {role}=/its/topic"
+    remedy = f"name it: --remap {role}=/its/topic"
     if role in listener.refused:
-        return Finding(role, bad, listener.refused[role], say)
+        return Finding(role, bad, listener.refused[role], remedy)
     if role in listener.bag.unclear:
-        return Finding(role, bad, f"may be {' or '.join(listener.bag.unclear[role])}", say)
+        return Finding(role, bad, f"may be {' or '.join(listener.bag.unclear[role])}", remedy)
     if not topic or (role in how.remap and topic != how.remap[role]):
         alike = [topic] if topic else sorted(n for n, kind in listener.messages.types.items() if kind in ROLES[role])
-        there = f"; of its type there is {' and '.join(alike[:_NAMED])}" if alike else ""
-        say = f"name it: --remap {role}={alike[0]}" if len(alike) == 1 else say
+        there = f"; topics of its type: {' and '.join(alike[:_NAMED])}" if alike else ""
+        remedy = f"name it: --remap {role}={alike[0]}" if len(alike) == 1 else remedy
         return Finding(role, bad, f"no publisher on {how.topic(role)} in ROS domain {domain}{there}",
-                       f"start its driver, or {say}; is ROS_DOMAIN_ID that of the robot?")
+                       f"start its driver, check that ROS_DOMAIN_ID is that of the robot, or {remedy}")
     kind, count = listener.messages.types[topic], listener.messages.counts[topic]
     found = f"{topic} ({kind}), {count} messages, {listener.offers[role].qos.offer}"
     if not count:
         said = f" (the simulator says: {listener.simulator_said})" if listener.simulator_said else ""
-        return Finding(role, bad, found + said, "is its driver alive, and does the network let it through? a "
-                       "simulator in lock-step shows something only when it is driven")
+        return Finding(role, bad, found + said, "check its driver and the network; a simulator in lock-step "
+                       "publishes only when it is driven")
     if role in ("color", "depth") and (wrong := judge_transport(role, found, kind == _RAW, how.camera)) is not None:
         return wrong
     return _named(role, topic, found, how, listener)
@@ -213,17 +213,17 @@ def _topic(role: str, how: Listening, listener: _Received, domain: int) -> Findi
 def _named(role: str, topic: str, found: str, how: Listening, listener: _Received) -> Finding:
     """Judge a topic that delivers: whether the graph uses it, and whether it has a single publisher."""
     if listener.publishers[role] > 1:
-        return Finding(role, "warning", f"{found}, {listener.publishers[role]} publishers", "end all but one of them")
+        return Finding(role, "warning", f"{found}, {listener.publishers[role]} publishers", "stop all but one of them")
     if topic != how.topic(role):
         return Finding(role, "warning", f"{found}, found by its type: the graph subscribes to {how.topic(role)}",
-                       f"remap it (-r {how.own(role)}:={topic}), and say --remap {role}={topic} here")
+                       f"remap it (-r {how.own(role)}:={topic}), and use --remap {role}={topic} here")
     return Finding(role, "ok", found)
 
 
-def _lost(lost: int, came: int) -> Finding:
-    bad = lost > _LOST * max(lost + came, 1)
-    return Finding("lost on the way", "warning" if bad else "ok", f"{lost} of {lost + came} messages",
-                   "look at the network, and at the load of this machine" if bad else "")
+def _lost(lost: int, received: int) -> Finding:
+    bad = lost > _LOST * max(lost + received, 1)
+    return Finding("lost on the way", "warning" if bad else "ok", f"{lost} of {lost + received} messages",
+                   "check the network and the load of this machine" if bad else "")
 
 
 _GET_STATE = "lifecycle_msgs/srv/GetState"

@@ -67,7 +67,7 @@ def _intrinsics(infos: Sequence[Any], sizes: Collection[tuple[int, int]]) -> Ite
     if sizes and any((each.width, each.height) not in sizes for each in infos):
         seen = ", ".join(f"{w}x{h}" for w, h in sizes)
         yield Finding("intrinsics", "error", f"{found}, but the images are {seen}",
-                      "name the camera_info of the colour camera: --remap camera_info:=/its/topic")
+                      "use the camera_info of the colour camera: --remap camera_info:=/its/topic")
     elif len(infos) == 1:  # several are reported in another line
         yield Finding("intrinsics", "ok", f"{found}, constant")
 
@@ -79,26 +79,26 @@ def _lens(bag: Bag, infos: Sequence[Any], camera: CameraConfig) -> Finding:
         return Finding("lens", "error", str(error), "rectify images (image_proc) and name their topics")
     if any(any(info.d) for info in infos) and camera.lens == PINHOLE:
         return Finding("lens", "warning", "camera_info reports lens distortion, and the graph expects rectified images",
-                       f"set node.camera.lens: {DISTORTED}, or {RECTIFIED} where the driver has removed it")
+                       f"set node.camera.lens: {DISTORTED}, or {RECTIFIED} if the driver has removed it")
     bent = any(not lens.nothing for lens in lenses)
-    return Finding("lens", "ok", f"{infos[0].distortion_model or 'a model'} is taken out on reading" if bent else
-                   "images are rectified, or need not be")
+    return Finding("lens", "ok", f"{infos[0].distortion_model or 'a model'} is rectified on reading" if bent else
+                   "images need no rectification")
 
 
 def _registered(m: Measured, camera: CameraConfig) -> Finding:
     color, depth = (", ".join(f"{w}x{h}" for w, h in m.samples[role].sizes) for role in ("color", "depth"))
-    scaled = f"; depth of {depth} is spread over colour of {color}" if depth != color else ""
+    scaled = f"; depth of {depth} is scaled to colour of {color}" if depth != color else ""
     if not all(same_view(d, c) for c in m.samples["color"].sizes for d in m.samples["depth"].sizes):
-        found = f"depth is {depth}, colour {color}: not of one view"
+        found = f"depth is {depth}, colour {color}: they do not show the same view"
     elif m.unregistered:
         frames = [next(iter(m.samples[role].frames)) for role in ("depth", "color")]
         found = (f"depth is seen from {frames[0]!r}, colour from {frames[1]!r}: more than 1 cm apart in "
                  f"{m.unregistered} images")
     else:
-        return Finding("registered", "ok", f"depth and colour are seen from one place{scaled}")
+        return Finding("registered", "ok", f"depth and colour have the same viewpoint{scaled}")
     if camera.align:
         return Finding("registered", "ok", f"{found}: the graph aligns it")
-    return Finding("registered", "error", found, "take the depth that is registered to the colour camera "
+    return Finding("registered", "error", found, "use the depth that is registered to the colour camera "
                    "(aligned_depth_to_color, depth_registered), or set node.camera.align: true")
 
 

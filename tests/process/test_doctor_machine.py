@@ -31,7 +31,7 @@ def script(path: Path, text: str) -> str:
 @pytest.mark.parametrize(("check", "environment", "state", "words"), [
     ("_scans", {}, "ok", "no folder"), ("_scans", {"EQA_SCENES": "{tmp}/scans"}, "ok", "hm3d, mp3d"),
     ("_scans", {"EQA_SCENES": "{tmp}/nowhere"}, "error", "no such folder"),
-    ("_habitat", {}, "ok", "not asked for"),
+    ("_habitat", {}, "ok", "not configured"),
     ("_habitat", {"EQA_HABITAT_PYTHON": "{tmp}/good"}, "ok", "habitat_sim of"),
     ("_habitat", {"EQA_HABITAT_PYTHON": "{tmp}/bad"}, "error", "has no habitat_sim"),
     ("_discovery", {}, "ok", "SUBNET"), ("_discovery", {"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}, "warning", "OFF"),

@@ -83,7 +83,7 @@ def test_topics_under_other_names_are_found_and_the_remapping_is_told(environmen
     assert lines["color"]["state"] == "warning"
     assert f"-r camera/color/image_raw:={COLOR}" in lines["color"]["remedy"]
     assert lines["odom"]["state"] == "warning" and "no publisher on /nowhere" in lines["odom"]["found"]
-    assert f"there is {ODOM}" in lines["odom"]["found"]
+    assert f"topics of its type: {ODOM}" in lines["odom"]["found"]
 
 
 def _listened(ros: Any, monkeypatch: pytest.MonkeyPatch, **how: Any) -> dict[str, Finding]:
@@ -97,7 +97,7 @@ def test_an_empty_domain_has_nothing_but_remedies(ros: Any, monkeypatch: pytest.
     domain = ros.context.get_domain_id()
     assert lines["color"].found == f"no publisher on /r2/camera/color/image_raw in ROS domain {domain}"
     assert lines["depth"].found.startswith("no publisher on /depth in")
-    assert "nothing came whose recording could fill it" in lines["disk"].found and "driver" not in lines
+    assert "no message was received that a recording would store" in lines["disk"].found and "driver" not in lines
     assert {name for name, line in lines.items() if line.state == "error"} >= {
         "color", "depth", "camera_info", "navigate_to_pose", "spin"}
     with pytest.raises(ConfigError, match="lidar"):
@@ -118,9 +118,9 @@ def test_the_driver_whose_topics_are_there_is_proposed(ros: Any, monkeypatch: py
         if "driver" in lines and "wheel" in lines["odom"].found and "visual" in lines["odom"].found:
             break
     assert lines["driver"].found == "the topics are those of realsense or go2"
-    assert "--driver realsense here, and driver:=realsense to robot.launch.py" in lines["driver"].remedy
+    assert "--driver realsense here, and driver:=realsense with robot.launch.py" in lines["driver"].remedy
     assert lines["camera_info"].found.startswith("no publisher on /nowhere")
-    assert f"; of its type there is {topics['camera_info']}" in lines["camera_info"].found
+    assert f"; topics of its type: {topics['camera_info']}" in lines["camera_info"].found
     assert f"name it: --remap camera_info={topics['camera_info']}" in lines["camera_info"].remedy
     assert "driver" not in _listened(ros, monkeypatch, wait_s=1.0, seconds=0.2, remap=topics)
 

@@ -74,19 +74,19 @@ def test_a_sound_robot_has_no_fault() -> None:
 
 
 @pytest.mark.parametrize(("facts", "wanted", "words"), [
-    (without(ODOM), {"tf to color": "warning", "tf to depth": "warning"}, "nothing above 'odom'"),
+    (without(ODOM), {"tf to color": "warning", "tf to depth": "warning"}, "'odom' has no parent"),
     (without(ODOM, BASE), {"tf to color": "error", "tf to depth": "error"}, "'base_link' is not connected"),
     (without(MOUNT), {"tf to color": "error", "tf to depth": "error", "loose frames": "warning"},
      "'cam' is not connected"),
     (without(OPTICAL), {"tf to color": "error", "tf to depth": "error", "loose frames": "warning"},
      "no transform locates 'optical'"),
-    (linked(gripper__finger=stream()), {"loose frames": "warning"}, "gripper (finger): not joined to map"),
-    (linked(world__base_link=stream()), {"tf of base_link": "error"}, "from odom and from world"),
+    (linked(gripper__finger=stream()), {"loose frames": "warning"}, "gripper (finger): not connected to map"),
+    (linked(world__base_link=stream()), {"tf of base_link": "error"}, "odom and world"),
     (linked(optical__map=stream()), {"tf to color": "error", "tf to depth": "error"}, "form a loop"),
     (replace(sound(), links={**sound().links, BASE: stream(30.0, 150, 1.0)}),
      {"tf odom > base_link": "warning"}, "ms behind the images"),
     (replace(sound(), links={**sound().links, ODOM: stream(count=1, begin_ns=BEGIN - SECOND)}),
-     {"tf map > odom": "error"}, "belongs on /tf_static"),
+     {"tf map > odom": "error"}, "does not move on /tf_static"),
     (replace(sound(), links={**sound().links, ODOM: stream(2.0, 12)}), {"tf map > odom": "warning"}, "2.0 Hz"),
 ])
 def test_faults_of_frames(facts: RobotFacts, wanted: dict[str, str], words: str) -> None:
@@ -115,8 +115,8 @@ def test_any_tangle_of_frames_is_walked_to_its_end(pairs: list[tuple[str, str]])
 @pytest.mark.parametrize(("facts", "wanted", "words"), [
     (with_stream(color=stream(age_s=0.8), depth=stream(age_s=0.8)), {"time sync": "warning"}, "color 800 ms"),
     (with_stream(odom=stream(age_s=3.0)), {"time sync": "error"}, "odom 3000 ms"),
-    (with_stream(depth=stream(age_s=-0.3)), {"time sync": "error"}, "stamps lie in the future"),
-    (with_stream(depth=stream(age_s=-0.05)), {"time sync": "warning"}, "stamps lie in the future"),
+    (with_stream(depth=stream(age_s=-0.3)), {"time sync": "error"}, "stamps are in the future"),
+    (with_stream(depth=stream(age_s=-0.05)), {"time sync": "warning"}, "stamps are in the future"),
     (with_stream(depth=stream(age_s=0.2)), {"time sync": "warning"}, "colour and depth 0.18 s apart"),
     (with_stream(color=stream(age_s=BEGIN / 1e9, begin_ns=5 * SECOND)), {"time sync": "error"}, "different clocks"),
     (replace(sound(), links={**sound().links, ODOM: stream(20.0, 100, -1.0)}), {}, "none in 5 streams"),
@@ -192,7 +192,7 @@ DRIVEN = Navigation({"/navigate_to_pose": NAV}, {"/navigate_to_pose": NAV}, {"/b
     (DRIVEN._replace(states={"/bt_navigator": "active", "/lidar": "unconfigured"}), {"lifecycle": "warning"}, "/lidar"),
     (DRIVEN._replace(states=None), {"lifecycle": "warning"}, "lifecycle_msgs is not installed"),
     (DRIVEN._replace(costmaps={"/global_costmap/costmap": 0}), {"costmap": "error"}, "0 publishers"),
-    (DRIVEN._replace(map_topic="/map"), {"map": "warning"}, "nothing came on /map")])
+    (DRIVEN._replace(map_topic="/map"), {"map": "warning"}, "no message on /map")])
 def test_navigation(seen: Navigation, wanted: dict[str, str], words: str) -> None:
     findings = list(judge_navigation(seen))
     assert troubles(findings) == wanted and any(words in f.found + f.remedy for f in findings)
