@@ -163,14 +163,14 @@ _ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent
 _DRIVES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
 
 Text = Annotated[str, Field(max_length=2000)]
-Number = Annotated[int, Field(ge=1, description="number of the question, as ask and status give it")]
-Seconds = Annotated[float, Field(ge=0.0, le=LONGEST_S, description="how long to wait for the end of the question; when "
-                                 "it has not ended, call result later")]
+Number = Annotated[int, Field(ge=1, description="id of the question, as ask and status return it")]
+Seconds = Annotated[float, Field(ge=0.0, le=LONGEST_S, description="maximum time to wait for the answer in seconds; "
+                                 "if the question has not ended by then, call result later")]
 Blocks = list[str | Image]
 
 
 class Consent(BaseModel):
-    """A person's word on one drive."""
+    """A person's consent to one drive."""
 
     drive: bool = Field(description="the robot may drive for this question")
 
@@ -205,58 +205,62 @@ class RobotServer:
             self.mcp.add_tool(tool, annotations=_ENDS, structured_output=False)
 
     async def ask_memory(self, question: Text, ctx: Context, wait_s: Seconds = WAIT_S) -> Blocks:
-        """Ask the robot a question about its place. It answers from what it remembers and sees; it does not drive."""
+        """Ask the robot a question about its place. It answers from its memory and its current view; it does not drive.
+        """
         return await self._asked(ctx, question, False, False, wait_s)
 
     async def ask(self, question: Text, ctx: Context, drive: bool = True, show: bool = False,
                   wait_s: Seconds = WAIT_S) -> Blocks:
-        """Ask the robot a question about its place. drive: it may drive to find out; show: it then drives to where the
-        answer can be seen. Questions wait in the robot's queue.
+        """Ask the robot a question about its place. drive: the robot may drive to find the answer; show: it then drives
+        to where the answer can be seen. Questions wait in the robot's queue.
         """
         return await self._asked(ctx, question, drive, show, wait_s)
 
     async def ask_confirmed(self, question: Text, consent: Annotated[ElicitationResult[Consent], Resolve(_consent)],
                             ctx: Context, drive: bool = True, show: bool = False, wait_s: Seconds = WAIT_S) -> Blocks:
-        """Ask the robot a question about its place. drive: it may drive to find out, once the person has agreed to it;
-        show: it then drives to where the answer can be seen. Questions wait in the robot's queue.
+        """Ask the robot a question about its place. drive: the robot may drive to find the answer, after the user has
+        agreed; show: it then drives to where the answer can be seen. Questions wait in the robot's queue.
         """
         agreed = isinstance(consent, AcceptedElicitation) and consent.data.drive
         if drive and not agreed:
-            raise ToolError("the person did not agree to a drive: ask with drive=false for an answer from memory")
+            raise ToolError("the user did not agree to a drive: ask with drive=false for an answer from memory")
         return await self._asked(ctx, question, drive, show and drive, wait_s)
 
     async def result(self, number: Number, ctx: Context, wait_s: Seconds = 0.0) -> Blocks:
-        """Return what became of a question: its state, and once it has ended the answer with its pictures."""
+        """Return the state of a question and, once it has ended, its answer with the pictures that prove it."""
         entry: Entry = await _called(partial(self._tools.entry, number))
         await self._ended(ctx, entry, wait_s)
         return _blocks(self._tools.result(entry))
 
     async def look(self) -> Blocks:
-        """Return what the robot's camera shows now, and where the robot is."""
+        """Return the current picture of the robot's camera, and the robot's position."""
         return _blocks(await _called(self._tools.look))
 
     async def map(self) -> Blocks:
-        """Return the robot's map as a picture, with its path and where it is."""
+        """Return the robot's map as a picture, with its path and its position."""
         return _blocks(await _called(self._tools.map))
 
     async def recall(self, text: Text = "", limit: Annotated[int, Field(ge=1, le=12)] = 4) -> Blocks:
-        """Return remembered views that fit a text, with their pictures, times and places; "" = spread over time."""
+        """Return remembered views that match a text, with pictures, times and positions; without a text, views spread
+        over time.
+        """
         return _blocks(await _called(partial(self._tools.recall, text, limit)))
 
     async def objects(self, text: Text = "") -> Blocks:
-        """List remembered objects with centre and size in metres (map frame); text: only of views that fit it."""
+        """List remembered objects with centre and size in metres (map frame); text: only objects in views that match it.
+        """
         return _blocks(await _called(partial(self._tools.objects, text)))
 
     async def status(self) -> Blocks:
-        """Return where the robot is, what it is doing, and the questions that wait, run or have ended."""
+        """Return the robot's position, what it is doing, and its questions: waiting, running and ended ones."""
         return _blocks(await _called(self._tools.status))
 
     async def cancel(self, number: Number) -> Blocks:
-        """Call one question off."""
+        """Cancel one question, waiting or running."""
         return await self._ending(partial(self._tools.cancel, number))
 
     async def stop(self) -> Blocks:
-        """Stop the robot: every question and the drive end, also those of other people."""
+        """Stop the robot: end its drive and all questions, including those of other clients."""
         return await self._ending(self._tools.stop)
 
     async def _ending(self, tool: Callable[[], Any]) -> Blocks:
@@ -275,11 +279,11 @@ class RobotServer:
 
     async def _ended(self, ctx: Context, entry: Entry, wait_s: float) -> None:
         """Wait for the end of a question, and report the robot's progress meanwhile."""
-        told = None
+        reported = None
         with anyio.move_on_after(wait_s):
             while entry.state != ENDED:
-                if (now := entry.progress) is not None and now != told:
-                    told = now
+                if (now := entry.progress) is not None and now != reported:
+                    reported = now
                     await ctx.report_progress(now.steps, None, f"{now.phase}, {now.metres:.1f} m. {now.reason}")
                 await anyio.sleep(_POLL_S)
 

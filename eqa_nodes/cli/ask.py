@@ -72,7 +72,7 @@ class Asking:
             person = TerminalPerson(console, say)
 
             def show(p: Progress) -> None:
-                if not calls.printed(p) and not person.heard(p):
+                if not calls.printed(p) and not person.show(p):
                     say(*words_of(p))
 
             if self.attach:

@@ -30,7 +30,7 @@ class Graph:
     check: Path | None = option(None, "ROS parameter file to check against the graph (default: none)", metavar="FILE")
 
     def run(self) -> int:
-        """Print the graph, or check a parameter file; a wrong file is a named error."""
+        """Print the graph, or check a parameter file. Raises ConfigError for an invalid file."""
         if self.check:
             from eqa_nodes.config.graph import merged
 
@@ -75,18 +75,18 @@ def _table() -> None:
 _PAGE = """# Parameters
 
 This page is the output of `eqa graph --format parameters`, which reads the settings in the code. `ros2 param describe`
-tells the same of a node that runs. Set them in a file of ROS parameters (`eqa graph --check FILE` checks one), or while
+shows the same for a running node. Set them in a file of ROS parameters (`eqa graph --check FILE` checks one), or while
 the node runs:
 
     ros2 param set /agent agent.enough 0.8
 
 - *live* says when a change takes effect. A parameter without it is read-only: set it when the node starts, because the
-  node builds something from it or nodes must agree on it (privacy, observers, who drives, the robot's body).
+  node builds something from it, or several nodes must agree on it (privacy, observers, driver, the robot's body).
 - A change is checked like a file, together with all other values of the node. A rejected change names the reason. Set
   values that only fit together with one call of the service `set_parameters_atomically`.
 - A running question, drive, episode or bag is not affected. Changes are in the node's log and on `/parameter_events`.
 - `ros2 param set` needs 1.0, not 1, where a parameter is a float. A file may hold either.
-- Settings that nodes share stand once in a file, in the section `/**`. Each node declares those that it uses.
+- Settings that several nodes share are in the section `/**` of a file. Each node declares those that it uses.
 - Constants of the settings classes (`eqa_nodes/config/nodes.py` names them), such as the numbers of a paper, are not
   parameters. A file may set them by their names, and so may Python.
 """

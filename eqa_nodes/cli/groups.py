@@ -22,13 +22,13 @@ PLACES = "house:7, or of a scan habitat:PLACE or mesh:PLACE (docs/scenes.md)"
 SOURCES = "recording: a bag, an OpenEQA folder, or another format of docs/histories.md"
 FORMAT = "format of the recording (default: detected)"
 HABITAT, MESH = "habitat", "mesh"
-STEPS = 300  # of a question, where nothing else is said
+STEPS = 300  # default limit of a question
 _FIELDS = {"sample_seed": "seed", "image_side": "image_side_px", "timeout": "timeout_s", "deadline": "deadline_s"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """A model, and what it may cost. None: not named, so that a parameter file may set it."""
+    """A model and its budgets. None: not given, so that a parameter file may set it."""
 
     backend: str | None = option(None, "how the model is asked: openai, transformers, scripted, simulated (default: "
                                "openai)", complete=listed("BACKENDS"))
@@ -70,11 +70,11 @@ class ModelOptions:
                                        "never ask (default: auto)", choices=CASSETTE_MODES, rare=True)
 
     def named(self) -> dict[str, Any]:
-        """Return the fields of ModelConfig that were named, with their values."""
+        """Return the fields of ModelConfig that options set, with their values."""
         values = {_FIELDS.get(name, name): value for name, value in vars(self).items()
                   if value is not None and value is not False}
         if self.cassette is not None:
-            values["cassette"] = str(self.cassette.resolve())  # nodes run in folders of their own
+            values["cassette"] = str(self.cassette.resolve())  # nodes run in other folders
         return values
 
     def config(self) -> ModelConfig:
@@ -99,20 +99,20 @@ class DetectorOptions:
                            metavar="MODEL", rare=True)
 
     def named(self) -> dict[str, Any]:
-        """Return the fields of DetectorConfig that were named, with their values."""
+        """Return the fields of DetectorConfig that options set, with their values."""
         values = {"name": self.detector, "model": self.detector_model, "segmenter": self.segmenter,
                   "embedder": self.embedder}
         return {name: value for name, value in values.items() if value}
 
     def config(self) -> DetectorConfig:
-        """Return the configuration of the detector; what was not named keeps its default."""
+        """Return the configuration of the detector; other fields keep their defaults."""
         from eqa_nodes.core.perception.detection import DetectorConfig
 
         return replace(DetectorConfig(), **self.named())
 
 
 def overrides(model: ModelOptions, detector: DetectorOptions) -> dict[str, dict[str, Any]]:
-    """Return the parameters that options name, also those that equal a default: they win over a parameter file."""
+    """Return the parameters that options set, including those equal to a default: they override a parameter file."""
     return {"answerer": {f"model.{name}": value for name, value in model.named().items()},
             "memory": {"text": detector.text} if detector.text else {},
             "perception": {f"detector.{name}": value for name, value in detector.named().items()}}
@@ -123,13 +123,12 @@ class LimitOptions:
     """Limits of one question."""
 
     max_steps: int | None = option(None, f"maximum atomic actions (default: {STEPS}; none if the agent or the data set "
-                                   "has an end of its own)",
-                                   type=whole_or_none, metavar="N")
+                                   "ends exploration itself)", type=whole_or_none, metavar="N")
     max_metres: float = option(UNLIMITED, "maximum distance driven, metres (default: none)", type=measure_or_none,
                                metavar="M")
     max_seconds: float = option(UNLIMITED, "maximum time spent on the question, seconds (default: none)",
                                 type=measure_or_none, metavar="S")
-    max_calls: int = option(UNLIMITED, "maximum model calls; the last one is kept for the answer (default: none)",
+    max_calls: int = option(UNLIMITED, "maximum model calls; the last one is reserved for the answer (default: none)",
                             rare=True, type=whole_or_none, metavar="N")
     max_tokens: int = option(UNLIMITED, "maximum tokens that the model reads and writes (default: none)",
                              type=whole_or_none, metavar="N")
@@ -141,7 +140,7 @@ class LimitOptions:
     force_guess: bool = flag("guess instead of answering that nothing was found")
 
     def config(self, area: str = "", steps: int = STEPS) -> Limits:
-        """Return the limits. area: as in --area; steps: at most, unless an option says it.
+        """Return the limits. area: as in --area; steps: limit of steps without --max-steps.
 
         Raises ConfigError, BadQuestion.
         """
@@ -167,11 +166,11 @@ def area_of(text: str) -> tuple[tuple[float, float], ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentOptions:
-    """Who answers, what explores, and what carries it out."""
+    """The agent, its parts, and what runs it."""
 
     through: str = option("graph", "graph: the ROS graph in one process; isolated: one process per node; process: the "
                           "same chain without ROS", choices=("graph", "isolated", "process"))
-    agent: str = option("", "named agent of docs/agents.md, or module:function; the options below win over it",
+    agent: str = option("", "named agent of docs/agents.md, or module:function; the options below override it",
                         metavar="NAME", complete=listed("AGENTS"))
     model_for: tuple[str, ...] = option((), "models of single roles: caption=llava-13b, blind.prompt=FILE, "
                                         "stop.how=choose; docs/models.md lists roles and fields (default: the model "
@@ -184,7 +183,7 @@ class AgentOptions:
                         "in house:N@2; else default)", metavar="NAME",
                         complete=listed("ROBOTS"))
     image: str = option("", "size of the camera image in pixels (default: the robot's)", metavar="WxH", rare=True)
-    params: Path | None = option(None, "ROS parameter file; the options above win over it", metavar="FILE")
+    params: Path | None = option(None, "ROS parameter file; the options above override it", metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +222,7 @@ class ScanOptions:
                                          metavar="PATH", rare=True)
 
     def set_environment(self) -> None:
-        """Let this process and its children know where scans and Habitat's Python are, where the options say so."""
+        """Set the environment variables of the scans and of Habitat's Python, if the options are given."""
         from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE  # here: help texts load no numpy
 
         for path, variable in ((self.scenes, SCENES_VARIABLE), (self.habitat_python, HABITAT_VARIABLE)):
@@ -235,7 +234,7 @@ class ScanOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatorOptions(ScanOptions):
-    """Where the scanned scenes of a data set are, and what opens them."""
+    """Where the scanned scenes of a data set are, and which simulator opens them."""
 
     simulator: str = option(HABITAT, "simulator that opens the scans of a data set: habitat, or mesh, which needs no "
                             "Habitat", choices=(HABITAT, MESH))
@@ -245,10 +244,9 @@ class SimulatorOptions(ScanOptions):
 class BagReading:
     """How a bag of any robot is read."""
 
-    remap: tuple[str, ...] = option((), "topics of a bag or a robot, such as depth:=/cam/depth (default: found); of a "
-                                    "running graph any name",
-                                    metavar="ROLE:=TOPIC")
-    namespace: str = option("", "namespace of the robot in a bag, or of a running graph (default: found, or none)",
+    remap: tuple[str, ...] = option((), "topics of a bag or a robot, such as depth:=/cam/depth (default: detected); "
+                                    "for a running graph any name", metavar="ROLE:=TOPIC")
+    namespace: str = option("", "namespace of the robot in a bag, or of a running graph (default: detected, or none)",
                             metavar="NS")
     map_frame: str = option("", "map frame of the bag or of the running graph (default: of a bag map, odom or world, "
                             "of a graph map)", metavar="FRAME", rare=True)
@@ -260,20 +258,20 @@ class BagReading:
                                rare=True)
 
     def reading(self) -> ReadingConfig:
-        """Return how the bag is read, as parameters. Raises ConfigError."""
+        """Return these options as parameters. Raises ConfigError."""
         from eqa_nodes.recordings.options import ReadingConfig
 
         return ReadingConfig(self.remap, self.namespace, self.map_frame, self.base_frame, self.tolerance,
                              self.depth_unit)
 
     def options(self) -> BagOptions:
-        """Return how the bag is read. Raises ConfigError."""
+        """Return these options for the reader of bags. Raises ConfigError."""
         from eqa_nodes.recordings.bags.history import BagOptions
 
         return self.chosen() or BagOptions()
 
     def chosen(self) -> BagOptions | None:
-        """Return how the bag is read, None where no option says it. Raises ConfigError."""
+        """Return these options for the reader of bags, None if none is given. Raises ConfigError."""
         from eqa_nodes.recordings.bags.history import BagOptions
 
         return BagOptions.of(self.reading())
@@ -281,12 +279,13 @@ class BagReading:
 
 @dataclass(frozen=True, kw_only=True)
 class ViewsOptions:
-    """Which views of a history an answer is made from."""
+    """The views of a history that the answerer gets."""
 
-    frames: str = option("", "which views answer: uniform, random, recalled (by the words of the question), kept (by "
-                         "a memory), objects (the best view of each) or none (default: the agent's, else uniform)",
+    frames: str = option("", "which views the answerer gets: uniform, random, recalled (by the words of the question), "
+                         "kept (by a memory), objects (the best view of each) or none (default: the agent's, else "
+                         "uniform)",
                          complete=lambda: ("uniform", "random", "recalled", "kept", "objects", "none"))
-    k: int | None = option(None, "how many views, 0 with random: as the data set says (default: the agent's, else 50)",
+    k: int | None = option(None, "number of views; 0 with random: the data set's (default: the agent's, else 50)",
                            "-k", metavar="K", rare=True)
     cache: Path | None = option(None, "cache of converted histories (default: EQA_CACHE, else "
                                 "~/.cache/eqa)", metavar="DIR", writes=FOLDER, rare=True)
@@ -297,13 +296,13 @@ class HistoryOptions:
     """A recording that a question is about, and how its topics are found."""
 
     history: Path | None = option(None, f"run directory with bags; or {SOURCES}", metavar="PATH")
-    episode: str = option("", "with --history: which episode, where it is a run of several", metavar="ID", rare=True)
+    episode: str = option("", "with --history: the episode, if the run has several", metavar="ID", rare=True)
     format: str = option("", FORMAT, complete=listed("HISTORIES"), rare=True)
     views: ViewsOptions = group(ViewsOptions)
     bag: BagReading = group(BagReading)
 
     def check(self) -> None:
-        """Raise ConfigError for options of a recording where none is named: they would be ignored."""
+        """Raise ConfigError for options of a recording without --history: they would be ignored."""
         from eqa_nodes.core.errors import ConfigError
 
         if self.history is not None:

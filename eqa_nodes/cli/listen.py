@@ -21,19 +21,18 @@ SEND = "Send? Enter = yes, n = no, or type the right question: "
 
 @dataclass(frozen=True, kw_only=True)
 class Listen(Asking):
-    """Records one question, shows what was recognised, and asks it when you agree or have corrected it; then it prints
-    the answer as `eqa ask` does, and reads it aloud. Everything stays on this machine.
+    """Records one question, shows the recognised words, and asks them after you have confirmed or corrected them. Then
+    it prints the answer as `eqa ask` does, and reads it aloud. Speech is processed on this machine.
     """
 
     file: Path | None = option(None, "WAV file with the question, 16 bits (default: the microphone)", metavar="WAV")
-    microphone: str = option("", "ALSA's name of the microphone, as in hw:1,0; arecord -l lists them (default: that "
-                             "of ALSA)",
-                             metavar="NAME")
-    recogniser: str = option("moonshine", "what recognises the words", complete=listed("RECOGNISERS"))
+    microphone: str = option("", "ALSA name of the microphone, such as hw:1,0; arecord -l lists them (default: "
+                             "ALSA's)", metavar="NAME")
+    recogniser: str = option("moonshine", "speech recogniser", complete=listed("RECOGNISERS"))
     silent: bool = flag("do not read the answer aloud")
 
     def run(self) -> int:
-        """Listen, ask, speak; 1 when nothing was sent or the question ends in an error."""
+        """Listen, ask, speak; return 1 if nothing was sent or the question ends in an error."""
         from rich.console import Console
 
         from eqa_nodes.voice.audio import check_speaker, speak, spoken
@@ -57,7 +56,7 @@ class Listen(Asking):
         return 1 if answer.error else 0
 
     def _sound(self, console: Console) -> Sound:
-        """Return the question's sound. Raises EqaError where there is none."""
+        """Return the question's sound. Raises EqaError if there is none."""
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.voice.audio import check_microphone, record
         from eqa_nodes.voice.recogniser import MOST_S, read_wav
@@ -66,13 +65,13 @@ class Listen(Asking):
             return read_wav(self.file.read_bytes())
         check_microphone()
         if not sys.stdin.isatty():
-            raise ConfigError("this is not a terminal, where Enter ends the recording: name a WAV file with --file")
+            raise ConfigError("without a terminal Enter cannot end the recording: name a WAV file with --file")
         console.print(f"listening: ask your question and press Enter ({MOST_S:.0f} s at most)")
         return record(self.microphone, _entered)
 
 
 def _entered(wait_s: float) -> bool:
-    """Wait, and say whether Enter was pressed."""
+    """Wait, and return whether Enter was pressed."""
     if not select.select([sys.stdin], [], [], wait_s)[0]:
         return False
     sys.stdin.readline()
@@ -80,7 +79,7 @@ def _entered(wait_s: float) -> bool:
 
 
 def _confirmed(text: str, console: Console) -> str:
-    """Return the question that the person agrees to, "" = none."""
+    """Return the question that the person confirms, "" = none."""
     from eqa_nodes.cli.printing import shown
 
     console.print(f"[bold]{shown(text)}[/bold]", soft_wrap=True)

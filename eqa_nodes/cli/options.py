@@ -27,24 +27,24 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from eqa_nodes.core.errors import did_you_mean
 
-FOLDER, FILE = "folder", "file"  # what an option's path is written to as
+FOLDER, FILE = "folder", "file"  # kinds of paths that an option writes
 _KEY = "option"
-_TELLING = (None, False, "", (), 0, 0.0)  # defaults that a help text words itself, where it wants to
+_UNSHOWN = (None, False, "", (), 0, 0.0)  # defaults that the help does not append to its text
 T = TypeVar("T")
 
 
 class Command(Protocol):
-    """The options of one verb, and what the verb does."""
+    """The options of one verb, and its action."""
 
     def run(self) -> int:
-        """Carry it out and return the exit code."""
+        """Execute it and return the exit code."""
 
 
 class Declared(NamedTuple):
-    """How a field is declared. names: of the option, () = made from the field's, None = a positional argument.
+    """Declaration of a field. names: names of the option, () = derived from the field, None = a positional argument.
 
-    writes: FOLDER or FILE where the path is written to. alone: options of the same word exclude each other.
-    rare: only --help-all lists it. complete: returns the words that fit, for completion.
+    writes: FOLDER or FILE if the path is written. alone: options with the same word exclude each other.
+    rare: only --help-all lists it. complete: returns the words for the shell's completion.
     """
 
     help: str
@@ -57,7 +57,7 @@ class Declared(NamedTuple):
 
 
 class Group(NamedTuple):
-    """How a field is declared that holds a dataclass of options. title: "" = they stand among the others."""
+    """Declaration of a field that holds a dataclass of options. title: heading in the help, "" = none."""
 
     title: str
     prefix: str = ""
@@ -71,9 +71,9 @@ def argument(help: str, **keywords: Any) -> Any:  # noqa: A002
 
 
 def option(default: Any, help: str, *names: str, **keywords: Any) -> Any:  # noqa: A002
-    """Declare an option with its default; keywords as of `argument`, and alone and rare of Declared.
+    """Declare an option with its default; keywords are those of `argument`, and alone and rare of Declared.
 
-    Raises TypeError for one without a value, which is a flag.
+    Raises TypeError for a bool, which needs a flag.
     """
     if isinstance(default, bool):
         raise TypeError(f"an option that is {default} takes no value: declare it as a flag")
@@ -82,7 +82,7 @@ def option(default: Any, help: str, *names: str, **keywords: Any) -> Any:  # noq
 
 
 def flag(help: str, *names: str, default: bool = False, alone: str = "", rare: bool = False) -> Any:  # noqa: A002
-    """Declare an option without a value, which turns its default round."""
+    """Declare an option without a value, which inverts its default."""
     return _field(default, Declared(help, names, alone=alone, rare=rare, keywords={
         "action": "store_false" if default else "store_true"}))
 
@@ -97,10 +97,10 @@ def _field(default: Any, declared: Declared) -> Any:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors name options that are like an unknown one."""
+    """A parser whose errors suggest a known option for an unknown one."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse; an unknown option that is like a known one ends it with that name."""
+        """Parse; an unknown option that resembles a known one is an error that names the known one."""
         known, left = super().parse_known_args(args, namespace)
         options = [name for action in self._actions for name in action.option_strings]
         for word in (word.partition("=")[0] for word in left):
@@ -132,14 +132,14 @@ def add_options(parser: argparse.ArgumentParser, cls: type[Any]) -> None:
 
 
 def usage_of(parser: argparse.ArgumentParser) -> str:
-    """Return the usage in one line: the help below it lists the options."""
+    """Return the usage as one line; the help below lists the options."""
     words = (str(action.metavar or action.dest) + "..." * (action.nargs == "+") for action in parser._actions
              if not action.option_strings)
     return " ".join([parser.prog, "[options]", *words])
 
 
 def typed(cls: type[T], namespace: argparse.Namespace, path: str = "") -> T:
-    """Return the value that the parsed words mean."""
+    """Return the typed value of the parsed words."""
     values = {}
     for field in dataclasses.fields(cls):  # type: ignore[arg-type]
         if isinstance(field.metadata[_KEY], Group):
@@ -151,7 +151,7 @@ def typed(cls: type[T], namespace: argparse.Namespace, path: str = "") -> T:
 
 
 def written_paths(command: Any) -> Iterator[tuple[str, Path]]:
-    """Yield every path that the options name for writing, with FOLDER or FILE."""
+    """Yield every path that the command writes, with FOLDER or FILE."""
     for field in dataclasses.fields(command):
         declared, value = field.metadata.get(_KEY), getattr(command, field.name)
         if isinstance(declared, Group):
@@ -188,7 +188,7 @@ def _add(container: Any, cls: type[Any], path: str, prefix: str) -> None:
 
 
 class _Collect(argparse.Action):
-    """Collects the words of an option that may be given again. The first replace the default, which "extend" keeps."""
+    """Collects the words of a repeated option. Unlike "extend", the first words replace the default."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
@@ -197,7 +197,7 @@ class _Collect(argparse.Action):
 
 
 def listed(table: str) -> Callable[[], Iterable[str]]:
-    """Return what lists the names of a table of components, or those of ROBOTS, when they are asked for."""
+    """Return a function that lists the names of a table of components, or of ROBOTS."""
     def names() -> Iterable[str]:
         from eqa_nodes.core import components
         from sim_bridge.robots import ROBOTS
@@ -209,7 +209,7 @@ def listed(table: str) -> Callable[[], Iterable[str]]:
 
 
 class _Words:
-    """What argcomplete asks for the words that fit."""
+    """A completer for argcomplete."""
 
     def __init__(self, words: Callable[[], Iterable[str]]) -> None:
         self._words = words
@@ -219,7 +219,7 @@ class _Words:
 
 
 def _of_type(hint: Any, declared: Declared) -> dict[str, Any]:
-    """Return what follows from the type of a field: how its words are read, and how many there may be."""
+    """Return the keywords that follow from a field's type: how words are converted, and how many there may be."""
     keywords = dict(declared.keywords)
     if "type" in keywords or "action" in keywords:
         return keywords
@@ -232,9 +232,9 @@ def _of_type(hint: Any, declared: Declared) -> dict[str, Any]:
 
 
 def _help(field: dataclasses.Field[Any], declared: Declared) -> str:
-    """Return the help with the default, unless the text words that itself."""
+    """Return the help with the default, unless the text contains it."""
     text, default = declared.help.replace("%", "%%"), field.default
-    if default is dataclasses.MISSING or "(default" in text or default in _TELLING or default is True:
+    if default is dataclasses.MISSING or "(default" in text or default in _UNSHOWN or default is True:
         return text
     words = ",".join(map(str, default)) if isinstance(default, tuple) else f"{default:g}" if isinstance(
         default, float) else str(default)
@@ -242,13 +242,13 @@ def _help(field: dataclasses.Field[Any], declared: Declared) -> str:
 
 
 def _metavar(name: str, keywords: Mapping[str, Any]) -> dict[str, str]:
-    """Return what stands for the value in the help, instead of the dotted name."""
+    """Return the placeholder of the value in the help, instead of the dotted name."""
     valued = "choices" not in keywords and keywords.get("action") not in ("store_true", "store_false")
     return {"metavar": name} if valued else {}
 
 
 def _plain(default: Any) -> Any:
-    """Options of several words hold lists."""
+    """Return a tuple as a list, which argparse needs for options of several words."""
     return list(default) if isinstance(default, tuple) else default
 
 
@@ -257,7 +257,7 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
 
 
 NONE = "none"
-UNLIMITED = 0  # what the rest of the program calls no limit
+UNLIMITED = 0  # value that stands for "no limit"
 
 
 def whole(text: str) -> int:
@@ -297,8 +297,8 @@ def measure_or_none(text: str) -> float:
 
 
 def run_folder(chosen: Path | None) -> Path:
-    """Return the run directory: as chosen, else runs/<time>. Raises StorageError where nothing can be written there."""
-    from eqa_nodes.core.storage.checks import check_folder
+    """Return the chosen run directory, else runs/<time>. Raises StorageError if it cannot be written to."""
+    from eqa_nodes.core.storage.paths import check_folder
 
     folder = chosen or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
     check_folder(folder)
@@ -306,8 +306,8 @@ def run_folder(chosen: Path | None) -> Path:
 
 
 def check_outputs(command: Any) -> None:
-    """Try every path of a command's options that is to be written. Raises StorageError for the first that cannot be."""
-    from eqa_nodes.core.storage.checks import check_file, check_folder
+    """Check every path that a command writes. Raises StorageError for the first that cannot be written to."""
+    from eqa_nodes.core.storage.paths import check_file, check_folder
 
     for kind, path in written_paths(command):
         (check_folder if kind == FOLDER else check_file)(path)

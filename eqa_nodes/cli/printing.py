@@ -1,4 +1,4 @@
-"""What goes to the terminal: answers with their evidence and cost, calls of a model, progress, inquiries."""
+"""Output on the terminal: answers with evidence and cost, model calls, progress, inquiries of the robot."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from eqa_nodes.recordings.episode_history import EpisodeHistory
 
 def shown(text: str) -> str:
-    """Return the text so that rich prints it as it is: no markup of its own, nothing that steers the terminal."""
+    """Return the text so that rich prints it unchanged: without markup and without terminal control characters."""
     return escape(printable(text))
 
 
 def print_answer(console: Console, answer: Answer) -> None:
-    """Print an answer with its evidence and what it cost, each on a line of its own, however long."""
-    from eqa_nodes.core.memory.times import clock_phrase  # here: a refusal is printed before a memory is loaded
+    """Print an answer, each piece of evidence, and the cost, one line each however long it is."""
+    from eqa_nodes.core.memory.times import clock_phrase  # imported here, because refusals are printed without memory
 
-    say = partial(console.print, soft_wrap=True)  # a terminal wraps them itself, and a file is not cut at 80 columns
+    say = partial(console.print, soft_wrap=True)  # terminals wrap lines themselves, and files must not be wrapped
     if answer.error:
         say(f"[red]{answer.error.name}[/red]: {shown(answer.message)}")
     say(f"[bold]{shown(answer.text) or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")
     if answer.shown:
-        say("  the robot stands where that was seen from")
+        say("  the robot stands where it saw that")
     elif answer.message and not answer.error:
         say(f"  {shown(answer.message)}")
     for e in answer.evidence:
@@ -55,14 +55,14 @@ def print_answer(console: Console, answer: Answer) -> None:
 
 
 def _place(e: Evidence) -> str:
-    """Return where to find the image of a piece of evidence."""
+    """Return the number of the view, or the frame and time in a recording, of a piece of evidence."""
     if e.frame < 0:
         return f"view {e.keyframe_id}"
     return f"frame {e.frame}" + (f", {e.offset_ns / 1e9:.2f} s into the bag" if e.offset_ns >= 0 else "")
 
 
 class ProgressLine:
-    """Shows a text and which step it belongs to. status: the line on a terminal; None writes one line for each step."""
+    """Shows the current step. status: the line on a terminal; None prints one line for each step instead."""
 
     def __init__(self, status: Status | None) -> None:
         from rich.console import Console as Terminal
@@ -78,7 +78,7 @@ class ProgressLine:
             self._errors.print(shown(text), soft_wrap=True, highlight=False)
 
     def stop(self) -> None:
-        """Take the line away while a person is asked something."""
+        """Hide the line while a person is asked something."""
         if self._status is not None:
             self._status.stop()
 
@@ -90,7 +90,7 @@ class ProgressLine:
 
 @contextmanager
 def progress_line(console: Console) -> Iterator[ProgressLine]:
-    """Give what shows how a question stands."""
+    """Yield a line that shows the progress of a question."""
     if console.is_terminal:
         with console.status("starting") as status:
             yield ProgressLine(status)
@@ -98,7 +98,7 @@ def progress_line(console: Console) -> Iterator[ProgressLine]:
         yield ProgressLine(None)
 
 
-_PHASES = {"deciding": "asking the model"}  # in words, where the phase alone does not say what takes long
+_PHASES = {"deciding": "asking the model"}  # for phases whose name does not say what takes long
 
 
 def doing(progress: Progress) -> str:
@@ -108,7 +108,7 @@ def doing(progress: Progress) -> str:
 
 
 def words_of(progress: Progress) -> tuple[str, str]:
-    """Return the step that progress tells of, and how it stands."""
+    """Return the step of a progress message, and its text."""
     p = progress
     if p.place:
         turn = "it is the next one" if p.place == 1 else f"{p.place - 1} before it"
@@ -120,13 +120,13 @@ _NOTES = 3  # views of a call that are quoted
 
 
 class CallPrinter:
-    """Prints the calls of one question, numbered. While it waits in a queue, calls are those of other questions."""
+    """Prints the numbered model calls of one question; calls are skipped while the question waits in the queue."""
 
     def __init__(self, console: Console) -> None:
         self._console, self._count, self._waits = console, 0, False
 
     def printed(self, progress: Progress) -> bool:
-        """Print the call that progress tells of; False where it tells of none."""
+        """Print the call of a progress message; return False if it has none."""
         if progress.call is None:
             self._waits = progress.phase == "queued"
             return False
@@ -137,7 +137,7 @@ class CallPrinter:
 
 
 def line_of(number: int, call: ModelCall) -> str:
-    """Return a call as one line: what was asked, what it cost, what the model said."""
+    """Return a call as one line: its kind, its cost, and the model's words."""
     pictures = f", {len(call.pictures)} picture{'s' * (len(call.pictures) > 1)}" if call.pictures else ""
     money = f", {call.money:.2g} by its prices" if call.money else ""
     return f"{number}. {call.kind}{pictures}, {call.tokens_in + call.tokens_out} tokens{money}: {_words(call)}"
@@ -153,11 +153,11 @@ def _words(call: ModelCall) -> str:
     return " ".join(words.split()) or "nothing"
 
 
-_LOOK_S = 0.2  # how often it is looked whether the inquiry has ended
+_LOOK_S = 0.2  # period of checks whether the inquiry has ended
 
 
 class Line(Protocol):
-    """A line of the terminal that changes, and is taken away while somebody types."""
+    """A line of the terminal that changes, and is hidden while somebody types."""
 
     def stop(self) -> None: ...
 
@@ -165,7 +165,7 @@ class Line(Protocol):
 
 
 class TerminalPerson:
-    """Prints what is asked and hands in what is typed. Where nobody can type, it prints and another client may reply.
+    """Prints inquiries and sends what is typed. Without a terminal it only prints, and another client may reply.
 
     reply: takes the id of an inquiry and the number of an option; raises EqaError. It may be set later.
     """
@@ -175,8 +175,8 @@ class TerminalPerson:
         self.reply: Callable[[str, int], None] | None = None
         self._open = ""
 
-    def heard(self, progress: Progress) -> bool:
-        """Take in progress, and say whether it tells of an inquiry. Does not wait for the reply."""
+    def show(self, progress: Progress) -> bool:
+        """Show the inquiry of a progress message, if it has one; return whether it has. Does not wait for the reply."""
         inquiry = progress.inquiry
         if inquiry is None:
             return False
@@ -195,16 +195,16 @@ class TerminalPerson:
         for number, option in enumerate(inquiry.options, start=1):
             self._console.print(f"  {number} {shown(option)}", soft_wrap=True)
         if not self._source.isatty():
-            self._console.print("  this is not a terminal: reply in the console or by the service reply", style="dim")
+            self._console.print("  this is not a terminal: reply on the console or by the service reply", style="dim")
             return
         self._console.print(f"  type the number within {inquiry.deadline_s:.0f} s: ", end="")
         end = time.monotonic() + inquiry.deadline_s
         while self._open == inquiry.id and time.monotonic() < end:
-            if select.select([self._source], [], [], _LOOK_S)[0] and self._handed_in(inquiry):
+            if select.select([self._source], [], [], _LOOK_S)[0] and self._sent(inquiry):
                 return
 
-    def _handed_in(self, inquiry: Inquiry) -> bool:
-        """Hand in the typed line; False if it is not the number of an option."""
+    def _sent(self, inquiry: Inquiry) -> bool:
+        """Send the typed line; return False if it is not the number of an option."""
         typed = self._source.readline().strip()
         if not typed.isdecimal() or not 1 <= int(typed) <= len(inquiry.options):
             self._console.print(f"  type a number from 1 to {len(inquiry.options)}: ", end="")
@@ -219,7 +219,7 @@ class TerminalPerson:
 
 @contextmanager
 def frames_bar(history: EpisodeHistory) -> Iterator[Callable[[int], None]]:
-    """Print a history's notes, and show a bar over its frames; yields a callback for the number of frames done."""
+    """Print a history's notes, and show a progress bar; yield a callback that takes the number of frames done."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 

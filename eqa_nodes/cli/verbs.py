@@ -1,4 +1,4 @@
-"""The verbs of `eqa` as data, and the parser that they give. A verb's module is imported when the verb is named."""
+"""The verbs of `eqa` as data, and their parser. A verb's module is imported when the verb is used."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from eqa_nodes.core.version import __version__
 
 
 class Verb(NamedTuple):
-    """command: "module:Class" below eqa_nodes.cli, whose docstring describes the verb; "" where `verbs` follow.
+    """command: "module:Class" below eqa_nodes.cli, whose docstring describes the verb; "" for a group of `verbs`.
 
-    epilog: what its help ends with.
+    epilog: last paragraph of its help.
     """
 
     name: str
@@ -98,8 +98,8 @@ exit codes: 0 done, 1 the program failed or a check did not pass, 2 wrong use or
 
 
 def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. words: only the verbs that they name get options; None: all do, and their
-    help lists the rare ones too.
+    """Return the parser of the command line. words: only the verbs in them get options; None: all verbs do, and their
+    help lists the rare options too.
     """
     top = Parser(prog="eqa", description=DESCRIPTION, epilog=EXAMPLES,
                  formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -109,7 +109,7 @@ def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
 
 def command_of(argv: Sequence[str]) -> Command:
-    """Return the command of a command line. Ends the program (SystemExit) for wrong words, for none, and for --help."""
+    """Return the command of a command line. Raises SystemExit for wrong words, for no words, and for --help."""
     if not argv:
         print(f"{DESCRIPTION}\n\n{EXAMPLES}", end="")
         raise SystemExit(0)

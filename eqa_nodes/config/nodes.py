@@ -48,8 +48,8 @@ class NodeSettings:
     call_deadline_s: Positive = constant(60.0, "Deadline of a call to another node in seconds.")
     drive: str = setting(GO,
         "Whether the robot may be moved: go | confirm (a person is asked before each drive and each look round) | dry "
-        "(nothing moves; goals are shown). Agent and navigators read it. A navigator refuses what it does not allow, "
-        "whoever asks for it.")
+        "(nothing moves; goals are shown). Agent and navigators read it. A navigator refuses goals that it does not "
+        "allow, from any client.")
     min_rate_hz: NotNegative = setting(0.0,
         "Minimum rate of each camera topic in hertz; a lower rate sets WARN on /diagnostics; 0 disables the check.")
     max_age_s: NotNegative = setting(0.0,
@@ -113,11 +113,11 @@ class MemorySettings(KeepsImages):
     memory: MemoryConfig = MemoryConfig()
     folder: str = setting("memory", "Folder of the memory files.")
     file: str = setting("",
-        'Name of one file in that folder that all episodes share and none empties; "" uses one file per episode.')
+        'Name of one file in that folder that all episodes share and keep; "" uses one file per episode.')
     labels: bool = setting(False, "Store labelled objects.")
     text: str = setting("",
         'Detector that reads the text in the views that are stored: ocr (extra ocr), or one of another package; "" '
-        "reads none, and only a simulator's labels say what is written.")
+        "reads none, so that only a simulator's labels contain text.")
     pending: Counted = constant(30,
         "Maximum number of observations that wait for missing parts. Use more with a slow detector and many frames.")
 
@@ -231,7 +231,7 @@ class AnswererSettings(Settings):
     model: ModelConfig = ModelConfig()  # the model of the answerer, if it uses one
     model_for: tuple[str, ...] = setting((),
         "Models of single roles, each as ROLE=MODEL or ROLE.FIELD=VALUE, such as caption=llava-13b, blind.prompt=FILE, "
-        "values.how=choose; docs/models.md lists roles and fields. What a role does not set is as in model.*.")
+        "values.how=choose; docs/models.md lists roles and fields. Other fields of a role are those of model.*.")
     wording: str = constant(OWN,
         'Wording of the prompts: "" (the package\'s own) | openeqa (blind guesses after three examples, and answers '
         "from pictures after thinking step by step, as OpenEQA's agents have them).")
@@ -260,8 +260,8 @@ class RecorderSettings(KeepsImages):
     folder: str = setting("bags", "Folder of the bags, one per episode.", live=BAG)
     bag: RecordingConfig = setting(RecordingConfig(), live=BAG)
     labels: bool = setting(False,
-        "Record the simulator's labels too (privileged), so that the label answerer can answer from the bag. They "
-        "show what privacy hides, so both together are not possible.")
+        "Record the simulator's labels too (privileged), so that the label answerer can answer from the bag. It cannot "
+        "be combined with privacy, because labels show what privacy hides.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -280,8 +280,8 @@ class AgentSettings(Settings):
     map_deadline_s: Positive = constant(10.0,
         "Time in seconds to wait for the explorer to receive the map of the newest observation.")
     model_deadline_s: Positive = setting(420.0,
-        "Deadline of one batched call of the answerer, retries included, in seconds. Where it is not set, it follows "
-        "a longer model.deadline_s of the answerer: two calls and a minute.", live=NOW)
+        "Deadline of one batched call of the answerer, retries included, in seconds. The default grows with "
+        "model.deadline_s of the answerer: two calls and a minute.", live=NOW)
     observe_deadline_s: Positive = constant(60.0,
         "Time in seconds to wait for all observers to receive the first observation of an episode.")
     observers: tuple[str, ...] = constant(OBSERVERS, "Nodes that are reset when an episode begins.")
