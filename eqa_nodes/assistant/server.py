@@ -247,7 +247,7 @@ class RobotServer:
         return _blocks(await _called(partial(self._tools.recall, text, limit)))
 
     async def objects(self, text: Text = "") -> Blocks:
-        """List remembered objects with centre and size in metres, map frame; text: only those in views that match it."""
+        """List remembered objects with centre and size in metres, map frame; text: only in views that match it."""
         return _blocks(await _called(partial(self._tools.objects, text)))
 
     async def status(self) -> Blocks:
