@@ -121,7 +121,7 @@ def test_every_verb_is_a_class_with_a_docstring_beside_what_it_does(words: tuple
 
 
 @pytest.mark.parametrize("words", [
-    ("ask", "Where?", "--history", "BAG"), ("listen", "--history", "BAG"), ("console", "--history", "BAG"),
+    ("ask", "Where?", "--history", "BAG"), ("listen", "--history", "BAG"),
     ("doctor", "--bag", "BAG"), ("history", "info", "BAG"), ("history", "export", "BAG", "O"),
     ("history", "video", "BAG", "OUT.mp4"), ("scan", "BAG"), ("replay", "BAG"),
     ("bench", "run", "--task", "em", "--histories", "BAGS")], ids=" ".join)
