@@ -291,6 +291,11 @@ class ViewsOptions:
                                 "~/.cache/eqa)", metavar="DIR", writes=FOLDER, rare=True)
 
 
+def names_of(text: str) -> tuple[str, ...]:
+    """Return the names in a text such as a,b."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 @dataclass(frozen=True, kw_only=True)
 class HistoryOptions:
     """A recording that a question is about, and how its topics are found."""
