@@ -46,7 +46,7 @@ def test_the_partner_of_an_image_at_an_end_need_not_have_been_heard(scene: Scene
     ({"info_fields": {"k": np.zeros(9)}}, {}, "intrinsics", "error", "not calibrated"),
     ({"info_fields": {"width": 128}}, {}, "intrinsics", "error", "128x48, fx 32.0, fy 32.0, but the images are 64x48"),
     ({"info_fields": {"d": np.array(BENT)}}, {}, "lens", "warning", "set node.camera.lens: distorted"),
-    ({"info_fields": {"d": np.array(BENT)}}, {"lens": DISTORTED}, "lens", "ok", "plumb_bob is taken out"),
+    ({"info_fields": {"d": np.array(BENT)}}, {"lens": DISTORTED}, "lens", "ok", "plumb_bob is rectified"),
     ({"info_fields": {"d": np.ones(4), "distortion_model": "kannala"}}, {}, "lens", "error", "'kannala'"),
     ({"depth_frame": "depth_optical"}, {}, "registered", "error", "apart in 20 images"),
     ({"depth_frame": "depth_optical"}, {"align": True}, "registered", "ok", "the graph aligns it"),
