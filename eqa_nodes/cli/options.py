@@ -298,7 +298,7 @@ def measure_or_none(text: str) -> float:
 
 def run_folder(chosen: Path | None) -> Path:
     """Return the chosen run directory, else runs/<time>. Raises StorageError if it cannot be written to."""
-    from eqa_nodes.core.storage.paths import check_folder
+    from eqa_nodes.core.storage.checks import check_folder
 
     folder = chosen or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
     check_folder(folder)
@@ -307,7 +307,7 @@ def run_folder(chosen: Path | None) -> Path:
 
 def check_outputs(command: Any) -> None:
     """Check every path that a command writes. Raises StorageError for the first that cannot be written to."""
-    from eqa_nodes.core.storage.paths import check_file, check_folder
+    from eqa_nodes.core.storage.checks import check_file, check_folder
 
     for kind, path in written_paths(command):
         (check_folder if kind == FOLDER else check_file)(path)

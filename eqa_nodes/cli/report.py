@@ -72,7 +72,7 @@ class Clip:
 
         from eqa_nodes.bench.report.clip import write_clip
         from eqa_nodes.bench.report.traces import trace_in
-        from eqa_nodes.core.storage.paths import check_file
+        from eqa_nodes.core.storage.checks import check_file
         from eqa_nodes.core.storage.text import file_name
         from eqa_nodes.media.animation import check_kind
 
