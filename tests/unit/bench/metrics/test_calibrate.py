@@ -87,11 +87,11 @@ def test_an_episode_with_many_answers_weighs_as_much_as_one_with_one() -> None:
 
 
 def test_a_fit_finds_the_model_that_made_the_data_and_says_so_on_other_houses() -> None:
-    fitted = calibrate(episodes(2000), "simulated")
-    assert fitted.calibration.weights == pytest.approx((-3.0, 0.5, 1.0, 3.0, -1.0), abs=0.45)
-    assert fitted.reliability.ece < 0.03
+    fitted = calibrate(episodes(1200), "simulated")
+    assert fitted.calibration.weights == pytest.approx((-3.0, 0.5, 1.0, 3.0, -1.0), abs=0.6)
+    assert fitted.reliability.ece < 0.04
     assert fitted.reliability.brier < fitted.reliability.base_brier
-    assert fitted.calibration.source == "simulated" and fitted.calibration.episodes == 2000
+    assert fitted.calibration.source == "simulated" and fitted.calibration.episodes == 1200
 
 
 def test_what_speaks_for_an_answer_never_makes_it_less_likely() -> None:
@@ -130,24 +130,24 @@ def test_the_risk_is_that_of_the_worst_noise() -> None:
         risk_curve(rows[:3], (0.2, 0.5))
 
 
-@pytest.mark.parametrize("risk", [0.05, 0.1, 0.2])
-def test_the_realised_risk_keeps_the_accepted_one(risk: float) -> None:
+def test_the_realised_risk_keeps_the_accepted_one() -> None:
     """Over 200 splits into 100 questions to calibrate on and 400 to ask."""
     truth = Calibration((-3.0, 0.5, 1.0, 3.0, -1.0))
-    rows = [Scored(t, tuple(truth.probability(w.support) for w in t.weighed)) for t in episodes(3000, seed=2)]
+    rows = [Scored(t, tuple(truth.probability(w.support) for w in t.weighed)) for t in episodes(1500, seed=2)]
     lost = np.array([losses(s, THRESHOLDS) for s in rows])
     own = np.array([[next((not w.right for p, w in zip(s.probabilities, s.trial.weighed, strict=True) if p >= line),
                           False) for line in THRESHOLDS] for s in rows])  # what a run at the line really loses
-    rng, rates, bounds = np.random.default_rng(3), [], []
-    for _ in range(200):
-        drawn = rng.permutation(len(rows))[:500]
-        wrong = tuple(int(c) for c in lost[drawn[:100]].sum(axis=0))
-        at = THRESHOLDS.index(Calibration(truth.weights, THRESHOLDS, wrong, 100).threshold_for(risk))
-        rates.append(own[drawn[100:], at].mean())
-        bounds.append(lost[drawn[100:], at].mean())
-    margin = 2 * float(np.std(bounds)) / 200 ** 0.5
-    assert float(np.mean(rates)) <= float(np.mean(bounds)) <= risk + margin
-    assert float(np.mean(bounds)) >= risk - 2 / 101 - margin - 0.01  # not by answering nothing: theory and the grid
+    for risk in (0.05, 0.2):
+        rng, rates, bounds = np.random.default_rng(3), [], []
+        for _ in range(200):
+            drawn = rng.permutation(len(rows))[:500]
+            wrong = tuple(int(c) for c in lost[drawn[:100]].sum(axis=0))
+            at = THRESHOLDS.index(Calibration(truth.weights, THRESHOLDS, wrong, 100).threshold_for(risk))
+            rates.append(own[drawn[100:], at].mean())
+            bounds.append(lost[drawn[100:], at].mean())
+        margin = 2 * float(np.std(bounds)) / 200 ** 0.5
+        assert float(np.mean(rates)) <= float(np.mean(bounds)) <= risk + margin
+        assert float(np.mean(bounds)) >= risk - 2 / 101 - margin - 0.01  # not by answering nothing: theory and the grid
 
 
 def test_reliability_by_hand() -> None:
