@@ -62,12 +62,6 @@ def test_every_number_names_a_metric_that_runs_have() -> None:
         assert p.text.startswith(f"{p.value:g}"[:2]) or p.metric in ("npl", "ace", "wce"), p
 
 
-def test_the_page_shows_every_number() -> None:
-    page = published_page()
-    assert all(f"## {p.table.paper}, {p.table.name}".removesuffix(", ") in page for p in PUBLISHED)
-    assert "| GPT-4 blind | 32.5±1.2 | 35.5±1.7 | 33.5±1.0 | 35.5±1.7 | – |" in page
-
-
 def test_a_row_with_another_number_of_values_is_named() -> None:
     table = {"paper": "P", "name": "table 1", "dataset": "d", "task": "em", "judge": "j", "subset": "s",
              "columns": ["a", {"metric": "b / kitchen", "subset": "t"}], "rows": "X | 1.5±0.2 -\nY | 0.5 7\n"}
@@ -136,25 +130,6 @@ def test_what_must_hold_between_metrics_holds() -> None:
                 assert row[smaller] <= row[larger]
 
 
-def test_averages_lie_between_their_kinds_of_questions() -> None:
-    found: dict[tuple[object, ...], dict[str, float]] = defaultdict(dict)
-    for p in PUBLISHED:
-        if p.table.dataset == "exploraqa" and p.category in ("", "object", "spatial") and p.metric != "metres":
-            found[p.table, p.system, p.metric][p.category] = p.value
-    kinds = [f for f in found.values() if len(f) == 3]
-    assert len(kinds) == 34
-    for f in kinds:
-        assert min(f["object"], f["spatial"]) - 0.1 <= f[""] <= max(f["object"], f["spatial"]) + 0.1
-
-
-def test_an_ablation_is_the_system_that_is_left() -> None:
-    rows = {(p.table.name, p.system, p.metric): p.value for p in EXPRESS}
-    for metric in ("express_c", "express_c_star", "express_e_path", "express_d_t"):
-        assert rows["table 3", "Fine-EQA without FBE", metric] == rows[
-            "table 2", "goal-oriented exploration (GOE)", metric]
-        assert rows["table 3", "Fine-EQA", metric] == rows["table 2", "Fine-EQA", metric]
-
-
 def test_a_value_with_blind_guesses_stands_beside_that_without() -> None:
     asked = [question("q1"), question("q2", status="abstained", sigma=1.0, blind_sigma=5.0)]
     found = sentences(scores("openeqa", OFFICIAL, asked, openeqa_c=0.25), manifest("openeqa", "active", 2))
@@ -208,7 +183,10 @@ def test_a_spread_over_runs_is_no_standard_error() -> None:
     """NavMCP prints the standard deviation of three runs, not the error of a mean over questions."""
     ours = [p for p in PUBLISHED if p.system.startswith("NavMCP")]
     assert {p.text for p in ours} >= {"76.7±0.1", "79.27±0.44"} and all(p.error is None for p in ours)
-    assert "±: standard deviation over three runs" in published_page()
+    page = published_page()
+    assert "±: standard deviation over three runs" in page and all(f"## {p.table.paper}, {p.table.name}" in page
+                                                                   for p in PUBLISHED)
+    assert "| GPT-4 blind | 32.5±1.2 | 35.5±1.7 | 33.5±1.0 | 35.5±1.7 | – |" in page
 
 
 def test_a_mean_over_right_answers_is_said_to_be_one() -> None:
