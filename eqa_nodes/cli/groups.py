@@ -49,9 +49,6 @@ class ModelOptions:
     hosts: str | None = option(None, "hosts that pictures may be sent to, comma-separated (default: that of the URL)",
                                metavar="HOSTS", rare=True)
     allow_http: bool = flag("send pictures and key unencrypted to hosts outside private networks too", rare=True)
-    stream: bool = flag("receive replies in pieces, for servers behind proxies with short timeouts", rare=True)
-    rate_calls: int | None = option(None, "maximum calls per minute (default: no limit)", metavar="N", rare=True)
-    rate_tokens: int | None = option(None, "maximum tokens per minute (default: no limit)", metavar="N", rare=True)
     price_in: float | None = option(None, "price per million input tokens (default: unknown)", metavar="N", rare=True)
     price_cached: float | None = option(None, "price per million input tokens from the server's cache; 0 = as "
                                         "price-in (default: 0)", metavar="N", rare=True)

@@ -30,17 +30,11 @@ class ModelConfig:
     timeout_s: Positive = constant(60.0, "Timeout of one request in seconds.")
     deadline_s: Positive = setting(180.0, "Deadline of one call with all its retries in seconds.")
     max_retries: Count = constant(2, "Maximum number of retries of one call.")
-    stream: bool = constant(False, "Stream the replies, as some servers behind proxies need.")
     logprobs: bool = constant(True, "Ask for token probabilities where the backend supports them.")
-    tokens_field: str = setting("max_tokens",
-        "Name of the request field that limits the tokens, max_tokens or max_completion_tokens. It is tried first; "
-        "where a server refuses it, the other one is sent.")
     image_side_px: Count = setting(512,
         "Longest side of a picture for the model in pixels; larger ones are scaled down. 0 sends them as stored.")
     image_detail: str = constant("",
         'How closely the server looks at pictures: low | high | auto; "" sends nothing, which is auto to most servers.')
-    picture_kb: Count = constant(0,
-        "Maximum size of one picture in kB; a larger one is compressed more, and then scaled down. 0 sets no limit.")
     request_mb: Positive = constant(50.0, "Maximum size of one request with its pictures in MB; more is an error.")
     reply_mb: Positive = constant(16.0, "Maximum size of one reply in MB, after unpacking; more is an error.")
     hosts: str = setting("",
@@ -48,8 +42,6 @@ class ModelConfig:
         "the base URL. What EQA_VLM_HOSTS of the environment names must allow it too.")
     allow_http: bool = setting(False,
         "Send pictures and key over http:// also to hosts outside this machine and private networks.")
-    rate_calls: Count = constant(0, "Maximum number of calls per minute and process; 0 sets no limit.")
-    rate_tokens: Count = constant(0, "Maximum number of tokens per minute and process; 0 sets no limit.")
     price_in: NotNegative = setting(0.0, "Price of one million input tokens; 0 means unknown.")
     price_out: NotNegative = setting(0.0, "Price of one million output tokens; 0 means unknown.")
     price_cached: NotNegative = constant(0.0,

@@ -1,20 +1,16 @@
-"""Counts the usage of a backend, enforces its budget, and limits its rate."""
+"""Counts the usage of a backend and enforces its budget."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from eqa_nodes.core.errors import BudgetSpent, ModelError
+from eqa_nodes.core.errors import BudgetSpent
 from eqa_nodes.core.model import Budget
 from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.models.config import ModelConfig
-
-_MINUTE_S = 60.0
 
 
 class UsageMeter:
@@ -82,58 +78,3 @@ class UsageMeter:
     def _priced(self, usage: Usage) -> Usage:
         return replace(usage, money=usage.tokens_in * self._prices[0] + usage.tokens_out * self._prices[1]
                        - usage.tokens_cached * self._saved)
-
-
-class RateLimit:
-    """Limits the calls, and the tokens used before a call may start, in any 60 s; 0 = no limit.
-
-    The tokens of running calls are unknown, so they count from the end of the call.
-    """
-
-    def __init__(self, calls: int = 0, tokens: int = 0, now: Callable[[], float] = time.monotonic) -> None:
-        self._calls, self._tokens, self._now = calls, tokens, now
-        self._starts: deque[float] = deque(maxlen=calls or None)
-        self._used: deque[tuple[float, int]] = deque()
-        self._lock = threading.Lock()
-
-    def reserve(self, longest_s: float) -> float:
-        """Book the next free start and return the seconds until then.
-
-        Raises ModelError, and books nothing, if that is more than `longest_s` from now.
-        """
-        with self._lock:
-            now = self._now()
-            start = max(now, self._after_calls(), self._after_tokens(now))
-            if start - now > longest_s:
-                limits = [f"{n} {what}/min" for n, what in ((self._calls, "calls"), (self._tokens, "tokens")) if n]
-                raise ModelError(f"rate limit ({', '.join(limits)}): the next call could start in {start - now:.0f} s, "
-                                 f"after its deadline of {longest_s:g} s: raise model.rate_calls, model.rate_tokens or "
-                                 "model.deadline_s")
-            if self._calls:
-                self._starts.append(start)
-            return start - now
-
-    def used(self, tokens: int) -> None:
-        """Count the tokens of a finished call."""
-        if self._tokens and tokens:
-            with self._lock:
-                self._used.append((self._now(), tokens))
-
-    def retried(self) -> None:
-        """Count one more request of a call that has started."""
-        if self._calls:
-            with self._lock:
-                self._starts.append(max(self._now(), self._starts[-1] if self._starts else 0.0))
-
-    def _after_calls(self) -> float:
-        return self._starts[0] + _MINUTE_S if self._calls and len(self._starts) == self._calls else 0.0
-
-    def _after_tokens(self, now: float) -> float:
-        while self._used and self._used[0][0] <= now - _MINUTE_S:
-            self._used.popleft()
-        left, start = sum(tokens for _, tokens in self._used), 0.0
-        for when, tokens in self._used:
-            if left < self._tokens:
-                break
-            left, start = left - tokens, when + _MINUTE_S
-        return start

@@ -7,10 +7,9 @@ import concurrent.futures
 import logging
 import os
 import threading
-import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
@@ -29,17 +28,15 @@ from eqa_nodes.core.model import (
 from eqa_nodes.core.traits import Traits
 from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.meter import RateLimit, UsageMeter
+from eqa_nodes.models.meter import UsageMeter
 from eqa_nodes.models.quirks import LOADING, REMEDIES, TOKENS, Refusal, is_final, quirks_of, read_refusal
 from eqa_nodes.models.reply import (
-    END_OF_STREAM,
     SERVER_SAID,
     cached_tokens,
     content_of,
     fills_context,
     finish_reason,
     first_choice,
-    joined,
     letter_weights,
     model_names,
     parse,
@@ -55,23 +52,15 @@ _LOADING_S = 1.0  # between requests to a server that still loads its model
 _HOPELESS = ("no connection", "not authorised", "not found", "timed out", "not a chat model", "no quota", LOADING)
 
 
-@dataclass
-class _Sent:
-    """Counts the requests of one call, including the retries of the HTTP library."""
-
-    account: CallAccount | None
-    requests: int = 0
-
-
-_SENT: ContextVar[_Sent] = ContextVar("_SENT")  # tells a hook of the HTTP library which call a request belongs to
+# Tells a hook of the HTTP library which account a request belongs to.
+_CHARGED: ContextVar[CallAccount | None] = ContextVar("_CHARGED")
 
 
 def _setting(given: str, names: Sequence[str], what: str, environ: Mapping[str, str]) -> str:
     value = given or next((environ[name] for name in names if environ.get(name)), "")
     if not value:
         either = "" if len(names) == 1 else f" (or {names[1]})"
-        raise ConfigError(f"no {what} for the model: set {names[0]}{either}; docs/models.md has examples, and eqa "
-                          "serve MODEL starts a server on this machine")
+        raise ConfigError(f"no {what} for the model: set {names[0]}{either}; docs/models.md has examples")
     return value
 
 
@@ -105,7 +94,7 @@ class OpenAIChat:
                                          "API key (any text where the server wants none)", environ))
         check_url(self._url)
         self._policy = EndpointPolicy(config, self._url, environ)
-        self._meter, self._rate = UsageMeter(config), RateLimit(config.rate_calls, config.rate_tokens)
+        self._meter = UsageMeter(config)
         self._logprobs = config.logprobs
         self._quirks = quirks_of(self._url, self.model)
         # An own event loop: a request whose server sends byte by byte for ever can only be ended by cancelling it.
@@ -124,8 +113,8 @@ class OpenAIChat:
         Reads the server's list of models, which costs nothing. If the list is missing or lacks the name (some servers
         know others, too), the model is asked for one word. Raises ConfigError, MissingExtra like the constructor.
         """
-        chat = OpenAIChat(replace(config, cassette="", budget_calls=0, budget_tokens=0, budget_money=0.0, rate_calls=0,
-                                  rate_tokens=0, max_retries=0))
+        chat = OpenAIChat(replace(config, cassette="", budget_calls=0, budget_tokens=0, budget_money=0.0,
+                                  max_retries=0))
         try:
             if chat.model not in (listed := chat.models()):
                 chat._ask_for_a_word(listed)
@@ -237,17 +226,13 @@ class OpenAIChat:
     def _once(self, body: dict[str, Any], account: CallAccount | None) -> tuple[Completion, dict[str, Any]]:
         self._policy.check_size(body)
         text = self._request(body, account)
-        streams = self._config.stream
-        data = joined(text, self.model, self._hidden) if streams else parse(text, self.model)
+        data = parse(text, self.model)
         tokens = tokens_of(data)
         self._meter.add(account, 0, *tokens, _pictured(body), cached_tokens(data))
-        self._rate.used(sum(tokens))
         choice = first_choice(data, self.model)
         reason = finish_reason(choice)
         if reason == "length" and fills_context(*tokens, max(body.get(name, 0) for name in TOKENS)):
             reason = CONTEXT
-        if streams and not reason:
-            raise ModelError(f"cut off: the stream of {self.model} ended before it was whole: {text[-80:]!r}")
         if "response_format" in body:
             self._quirks.form_was_taken()
         return Completion(content_of(choice, self.model), *tokens, reason or "stop"), choice
@@ -261,15 +246,12 @@ class OpenAIChat:
     def _request(self, body: dict[str, Any], account: CallAccount | None) -> str:
         """Return the reply without the API key, because it is parsed, shown in errors and recorded."""
         client = self._client.with_options(max_retries=repeats(account, self._config.max_retries))
-        began, deadline = time.monotonic(), self._config.deadline_s
-        time.sleep(self._rate.reserve(deadline))
-        send = self._stream if self._config.stream else self._post
-        left = max(deadline - (time.monotonic() - began), 0.0)
+        deadline = self._config.deadline_s
         waited = list[str]()
-        asked = self._loaded(lambda: send(client, body), waited, account)
-        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(asked, left), self._loop)
+        asked = self._loaded(client, body, waited, account)
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(asked, deadline), self._loop)
         try:
-            return self._hidden(future.result(left + _GRACE_S))
+            return self._hidden(future.result(deadline + _GRACE_S))
         except _TIMEOUTS as error:
             what = waited[0] if waited else f"timed out: no complete reply from {self._url}"
             raise ModelError(f"{what} within {deadline:g} s: raise model.deadline_s (--deadline) for a model that "
@@ -279,16 +261,18 @@ class OpenAIChat:
         finally:
             future.cancel()
 
-    async def _loaded(self, send: Callable[[], Coroutine[Any, Any, str]], waited: list[str],
-                      account: CallAccount | None) -> str:
-        """Send, and repeat while the server still loads its model. Requests refused for that do not count as calls.
+    async def _loaded(self, client: Any, body: dict[str, Any], waited: list[str], account: CallAccount | None) -> str:
+        """Return the reply as text, because the library's own models accept almost anything.
+
+        The request is repeated while the server still loads its model; these requests do not count as calls.
 
         waited: receives a text that says what was waited for.
         """
         while True:
-            _SENT.set(_Sent(account))
+            _CHARGED.set(account)
             try:
-                return await send()
+                reply = await client.chat.completions.with_raw_response.create(**body)
+                return str(reply.text)
             except self._openai.APIStatusError as error:
                 if read_refusal(error.status_code, error.response.text, 0).kind() != LOADING:
                     raise
@@ -298,31 +282,10 @@ class OpenAIChat:
                 waited.append(f"{LOADING}: {self._url} has not loaded {self.model}")
             await asyncio.sleep(_LOADING_S)
 
-    async def _post(self, client: Any, body: dict[str, Any]) -> str:
-        reply = await client.chat.completions.with_raw_response.create(**body)
-        return reply.text  # read as text: the library's own models accept almost anything
-
     async def _list(self) -> str:
-        _SENT.set(_Sent(None))
+        _CHARGED.set(None)
         reply = await self._client.models.with_raw_response.list()
         return reply.text
-
-    async def _stream(self, client: Any, body: dict[str, Any]) -> str:
-        text, size, tail = [], 0, b""
-        async with client.chat.completions.with_streaming_response.create(**body) as reply:
-            try:
-                async for piece in reply.iter_bytes():
-                    text.append(piece)
-                    size, tail = size + len(piece), (tail + piece)[-len(piece) - 16:]
-                    if END_OF_STREAM.search(tail):
-                        break
-            except ModelError:
-                raise
-            except Exception as error:  # errors of the HTTP library, which depends on the version of openai
-                kind = "timed out" if "Timeout" in type(error).__name__ else "cut off"
-                raise ModelError(f"{kind}: the stream from {self._url} broke after {size} bytes: "
-                                 f"{type(error).__name__} {self._hidden(str(error)):.200}") from error
-        return b"".join(text).decode("utf-8", "replace")
 
     def _elsewhere(self) -> str:
         """Return a hint at the probable base URL for an error message; "" if the base URL has the usual form."""
@@ -330,11 +293,7 @@ class OpenAIChat:
         return "" if usual == self._url.rstrip("/") else f"; most servers are asked at {usual}: set --base-url to it"
 
     async def _count(self, request: object) -> None:
-        sent = _SENT.get()
-        self._meter.add(sent.account, 1)
-        sent.requests += 1
-        if sent.requests > 1:
-            self._rate.retried()
+        self._meter.add(_CHARGED.get(), 1)
 
     def _hidden(self, text: str) -> str:
         return hidden(text, self._key)

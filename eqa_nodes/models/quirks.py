@@ -70,7 +70,7 @@ STRICT, PLAIN, OBJECT, NONE = "json_schema, strict", "json_schema", "json_object
 ROLES = "roles"  # entry of Dialect.refused: system messages, and two messages of one role in a row
 TOKENS = ("max_tokens", "max_completion_tokens")
 _FORMS = (STRICT, PLAIN, OBJECT, NONE)
-_OPTIONAL = ("temperature", "seed", "stream_options", "logprobs", "top_logprobs", "response_format")
+_OPTIONAL = ("temperature", "seed", "logprobs", "top_logprobs", "response_format")
 _REFUSING = (200, 400, 403, 404, 413, 415, 422, 500, 501)  # 200: some servers reply with an error
 _DETAIL = re.compile(r"image_url[^a-z]{0,12}detail|loc.{0,80}\"detail\"")
 _FORM = re.compile(r"response.?format|json_schema|json_object|response.?schema|invalid schema|specified schema|"
@@ -171,12 +171,12 @@ def is_final(status: int, text: str) -> bool:
 class Dialect:
     """What is known of a server and a model. At first nothing is known, and everything is sent.
 
-    tokens_field: "" = as configured. refused: fields that are not sent. form: how a reply's schema is sent, one of
-    _FORMS; form_taken: a request with it has been answered. images, side_px, most_tokens: limits, 0 = unknown.
-    thoughts: extra tokens on top of the limit of a reply, because the model thinks first.
+    tokens_field: field that limits the tokens of a reply. refused: fields that are not sent. form: how a reply's schema
+    is sent, one of _FORMS; form_taken: a request with it has been answered. images, side_px, most_tokens: limits, 0 =
+    unknown. thoughts: extra tokens on top of the limit of a reply, because the model thinks first.
     """
 
-    tokens_field: str = ""
+    tokens_field: str = TOKENS[0]
     refused: frozenset[str] = frozenset()
     form: str = STRICT
     form_taken: bool = False

@@ -1,4 +1,4 @@
-"""The wire format of chat completions: messages out, replies and streams in. No network access."""
+"""The wire format of chat completions: messages out, replies in. No network access."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ import json
 import math
 import re
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import MOST_TOKENS, Message
 from eqa_nodes.core.storage.text import stored
 
-END_OF_STREAM = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]")
 SERVER_SAID = "server error: the reply for"  # beginning of the error for a reply that reports a failure
 _FILTERED = re.compile(r"content_?filter|safety|prohibited|recitation|blocklist|spii|refusal|guardrail|sensitive", re.I)
 _CUT_OFF = ("length", "max_tokens", "model_length", "max_output_tokens")  # the servers' names for "length"
 _LONGEST_REASON = 40  # characters of a finish_reason
 _MOST_LOGPROBS = 64  # maximum of entries per token; the interface gives 20
-_LINE = re.compile(r"[^\r\n]+")  # other separators do not end a line: they may be part of a text
 _SHORT = reprlib.Repr()  # a reply may be nested and long without limit
 _SHORT.maxstring = _SHORT.maxother = 120
-_FIELDS = ("", "data", "event", "id", "retry", "error")  # "" is a comment; "error" is one of llama.cpp's own
 
 
 def wire(message: Message, detail: str = "") -> dict[str, Any]:
@@ -50,63 +47,6 @@ def parse(text: str, model: str) -> dict[str, Any]:
         raise ModelError(f"invalid reply: that of {model} is not a JSON object: {text[:80]!r}")
     _check_error(data, model)
     return data
-
-
-def joined(text: str, model: str, hide: Callable[[str], str] = str) -> dict[str, Any]:
-    """Join a stream of server-sent events into the reply that it would have been in one piece.
-
-    hide: removes the key, which may be split over chunks, from a text. finish_reason is None if the stream was cut off.
-    Raises ModelError: invalid reply, server error, empty.
-    """
-    if text.lstrip("\ufeff \r\n\t").startswith("{"):
-        return parse(text, model)  # a server that does not stream
-    pieces: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": []}
-    reason, usage = None, None
-    tokens: list[object] = []
-    for chunk in _events(text, model):
-        if chunk is None:
-            reason = reason or "stop"  # some servers only send the end of the stream
-            break
-        usage = chunk.get("usage") or usage
-        if chunk.get("choices") == []:
-            continue  # the chunk that reports the usage
-        choice = first_choice(chunk, model)
-        _add(choice, pieces, model)
-        reason = finish_reason(choice) or reason
-        given = choice["logprobs"].get("content") if isinstance(choice.get("logprobs"), dict) else None
-        tokens += given if isinstance(given, list) else []
-    message = {name: hide("".join(texts)) if texts else None for name, texts in pieces.items()}
-    return {"usage": usage, "choices": [
-        {"message": message, "finish_reason": reason, "logprobs": {"content": tokens} if tokens else None}]}
-
-
-def _add(choice: Mapping[str, Any], pieces: Mapping[str, list[str]], model: str) -> None:
-    """Add the texts of a chunk, in which some servers send the whole message."""
-    parts = [choice[name] for name in ("delta", "message") if isinstance(choice.get(name), dict)]
-    delta = parts[0] if parts else {}
-    for name, texts in pieces.items():
-        value = _thoughts(delta) if name == "reasoning_content" else delta.get(name)
-        said = _joined_parts(value, model) if name == "content" else value
-        texts += [said] if isinstance(said, str) else []
-
-
-def _events(text: str, model: str) -> Iterator[dict[str, Any] | None]:
-    """Yield the data of a stream of server-sent events, and None at an explicit end of the stream."""
-    for match in _LINE.finditer(text):
-        line = match[0]
-        field, colon, data = line.partition(":")
-        data = data.strip()
-        if field == "data" and data == "[DONE]":
-            yield None
-            return
-        if match.end() == len(text) and line.startswith("data"):
-            return  # this line is cut off, but the lines before it may be complete
-        if field not in _FIELDS or (field and not colon):
-            raise ModelError(f"invalid reply: that of {model} is not a stream of events: {line[:80]!r}")
-        if field == "error":
-            raise ModelError(f"{SERVER_SAID} {model} is {data[:200]!r}")
-        if field == "data" and data:  # an empty one keeps the connection alive, as comments do
-            yield parse(data, model)
 
 
 def _check_error(data: Mapping[str, Any], model: str) -> None:

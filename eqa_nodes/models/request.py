@@ -19,7 +19,6 @@ _ATTEMPTS = 8  # maximum per call
 _LEAST_TOKENS = 64  # below it a reply is not retried: it could say nothing useful
 _TOP_LOGPROBS = 20  # the maximum of the interface
 _JPEG_QUALITY = 90
-_QUALITIES, _LEAST_PX = (85, 70, 55), 64  # for a picture of too many bytes; no longest side below it
 _LEFT_OUT = "(This picture is left out: the server takes no more of them.)"
 _BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # errors of Pillow for damaged images
 
@@ -41,16 +40,14 @@ def body_of(ask: ModelRequest, model: str, config: ModelConfig, dialect: Dialect
     fitted = _fitted(ask.messages, dialect)
     turns = alternating(fitted) if ROLES in dialect.refused else fitted
     body: dict[str, Any] = {
-        "model": model, "messages": [wire(_light(message, config.picture_kb), detail) for message in turns],
-        dialect.tokens_field or config.tokens_field: max_tokens, "seed": config.seed + ask.seed}
+        "model": model, "messages": [wire(message, detail) for message in turns],
+        dialect.tokens_field: max_tokens, "seed": config.seed + ask.seed}
     if config.temperature >= 0.0:
         body["temperature"] = config.temperature
     if ask.logprobs:
         body |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
     if ask.schema is not None and dialect.form != NONE:
         body["response_format"] = _format(ask.schema, dialect.form)
-    if config.stream:
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
     return {name: value for name, value in body.items() if name not in dialect.refused}
 
 
@@ -95,31 +92,6 @@ def _fitted(messages: Sequence[Message], dialect: Dialect) -> Sequence[Message]:
         return _scaled(part, dialect.side_px) if number < first or number >= count - (most - first) else _LEFT_OUT
 
     return [message._replace(parts=tuple(fit(part) for part in message.parts)) for message in messages]
-
-
-def _light(message: Message, picture_kb: int) -> Message:
-    """Return a message whose pictures have at most picture_kb kB each; 0 = unchanged."""
-    if not picture_kb:
-        return message
-    return message._replace(parts=tuple(part if isinstance(part, str) else lighter(part, 1000 * picture_kb)
-                                        for part in message.parts))
-
-
-def lighter(jpeg: bytes, most: int) -> bytes:
-    """Return a picture of at most `most` bytes: lower quality first, then half the size; a broken one unchanged."""
-    if len(jpeg) <= most:
-        return jpeg
-    try:
-        image = Image.open(io.BytesIO(jpeg)).convert("RGB")
-    except _BROKEN:
-        return jpeg
-    while True:
-        for quality in _QUALITIES:
-            out = io.BytesIO()
-            image.save(out, "JPEG", quality=quality)
-            if len(out.getvalue()) <= most or max(image.size) <= _LEAST_PX:
-                return out.getvalue()
-        image = image.resize((max(1, image.width // 2), max(1, image.height // 2)))
 
 
 def _scaled(jpeg: bytes, side_px: int) -> bytes:

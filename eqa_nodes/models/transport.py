@@ -110,8 +110,8 @@ class EndpointPolicy:
         size, limit = _size(body["messages"]), self.config.request_mb * 1e6
         if size > limit:
             raise ModelError(f"too large: the request has {size / 1e6:.1f} MB, model.request_mb allows "
-                             f"{limit / 1e6:g}: send fewer or smaller pictures (model.image_side_px, "
-                             "model.picture_kb), or raise it")
+                             f"{limit / 1e6:g}: send fewer or smaller pictures (model.image_side_px), "
+                             "or raise it")
 
     def _open_http(self, url: str) -> bool:
         return url.startswith("http://") and not self.config.allow_http

@@ -1,8 +1,7 @@
 """A real HTTP server on localhost that plays scripted replies, faults and delays of a model endpoint.
 
-It is no kinder than real servers: connections stay open between requests, chunks of streams end anywhere, replies
-contain the additional fields of OpenAI, vLLM, llama.cpp and Ollama, most of them null, and it refuses a request that
-OpenAI would refuse.
+It is no kinder than real servers: connections stay open between requests, replies contain the additional fields of
+OpenAI, vLLM, llama.cpp and Ollama, most of them null, and it refuses a request that OpenAI would refuse.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 _PATH = "/v1/chat/completions"
-_PIECE = 61  # bytes per chunk of a stream: a prime number, so that chunks end within lines and characters
 _KNOWN = {"model", "messages", "seed", "temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs",
-          "stream", "stream_options", "response_format"}
+          "response_format"}
 
 
 class ServerReply(NamedTuple):
@@ -57,24 +55,6 @@ def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] =
     }).encode())
 
 
-def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> ServerReply:
-    """Return a chat completion with one chunk per piece; finish None: it breaks off. choice: fields of the last."""
-    def event(choices: list[dict[str, Any]], usage: dict[str, Any] | None = None) -> str:
-        return "data: " + json.dumps({"object": "chat.completion.chunk", "choices": choices, "usage": usage,
-                                      "system_fingerprint": None}) + "\n\n"
-
-    def delta(content: str | None, **more: Any) -> dict[str, Any]:
-        return {"index": 0, "delta": {"content": content, **more}, "logprobs": None, "finish_reason": None}
-
-    deltas = [delta(None, role="assistant", refusal=None), *(delta(piece) for piece in pieces)]
-    deltas[-1] |= choice
-    body = ": hello\n\ndata:\n\n" + "".join(event([each]) for each in deltas)
-    if finish:
-        body += event([{"index": 0, "delta": {}, "logprobs": None, "finish_reason": finish}])
-        body += event([], _usage(tokens)) + "data: [DONE]"  # llama.cpp sends no line break after this
-    return ServerReply(body.encode(), content_type="text/event-stream")
-
-
 def _usage(tokens: tuple[int, int], cached: int | None = None) -> dict[str, Any]:
     details = None if cached is None else {"cached_tokens": cached, "audio_tokens": 0}
     return {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens),
@@ -87,8 +67,6 @@ def refusal(body: Any) -> str:
         return f"Unrecognized request argument supplied: {sorted(unknown)}"
     if {"max_tokens", "max_completion_tokens"} <= set(body):
         return "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
-    if "stream_options" in body and not body.get("stream"):
-        return "The 'stream_options' parameter is only allowed when 'stream' is enabled."
     if "top_logprobs" in body and not (body.get("logprobs") and 0 <= body["top_logprobs"] <= 20):
         return "'top_logprobs' needs 'logprobs', and is at most 20."
     if not isinstance(body.get("seed", 0), int) or not 0.0 <= body.get("temperature", 0.0) <= 2.0:
@@ -231,28 +209,25 @@ class VlmServer:
         handler.wfile.write(reply.body)
 
     def _send(self, handler: BaseHTTPRequestHandler, reply: ServerReply) -> None:
-        chunked = reply.endless or reply.content_type.startswith("text/event-stream")
         handler.send_response(reply.status)
         handler.send_header("Content-Type", reply.content_type)
         for name, value in reply.headers:
             handler.send_header(name, value)
-        if chunked:
+        if reply.endless:
             handler.send_header("Transfer-Encoding", "chunked")
         else:
             handler.send_header("Content-Length", str(len(reply.body) + reply.missing))
         if reply.status in (429, 503):
             handler.send_header("Retry-After", reply.retry_after)
         handler.end_headers()
-        size = 1 if reply.drip_s else _PIECE if chunked and not reply.endless else max(len(reply.body), 1)
+        size = 1 if reply.drip_s else max(len(reply.body), 1)
         pieces = [reply.body[i:i + size] for i in range(0, len(reply.body), size)]
         while not self._ended.is_set():
             for piece in pieces:
-                handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+                handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if reply.endless else piece)
                 if self._ended.wait(reply.drip_s) and reply.drip_s:
                     return
             if not reply.endless:
                 break
         if reply.missing or self._ended.is_set():
             handler.close_connection = True
-        elif chunked:
-            handler.wfile.write(b"0\r\n\r\n")

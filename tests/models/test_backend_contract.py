@@ -1,4 +1,4 @@
-"""What every model backend promises: a server in one piece and in a stream, a script, a cassette, a local model."""
+"""What every model backend promises: a server, a script, a cassette, a local model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eqa_nodes.models import open_model
 from eqa_nodes.models.cassette import Cassette
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend
-from eqa_nodes.testing.model_server import VlmServer, completion, stream
+from eqa_nodes.testing.model_server import VlmServer, completion
 from tests.fixtures.tiny_models import jpeg, save_tiny
 
 ASK = (Message("system", ("Look.",)), Message("user", ("Picture 1:", jpeg(), "What color is the sofa?")))
@@ -32,14 +32,10 @@ def _server(exit_stack: ExitStack, folder: Path, **options: Any) -> Backend:
     def reply(request: dict[str, Any]) -> Any:
         stated = '{"option_1": 0.5, "option_2": 0.25, "option_3": 0.25}'
         text = stated if "option_1" in str(request["messages"][-1]) else "red"
-        return stream(text) if request.get("stream") else completion(text)
+        return completion(text)
 
     server = exit_stack.enter_context(VlmServer(reply))
     return open_model(ModelConfig(base_url=server.url, model="m", logprobs=False, **options), "key")
-
-
-def _streaming(exit_stack: ExitStack, folder: Path, **options: Any) -> Backend:
-    return _server(exit_stack, folder, stream=True, **options)
 
 
 class _Player(ScriptedBackend):
@@ -85,7 +81,7 @@ def _local(exit_stack: ExitStack, folder: Path, **options: Any) -> Backend:
 
 
 OPENERS: dict[str, Callable[..., Backend]] = {
-    "openai": _server, "openai, streaming": _streaming, "scripted": _scripted, "recording": _recording,
+    "openai": _server, "scripted": _scripted, "recording": _recording,
     "replaying": _replaying, "transformers": _local}
 
 

@@ -15,7 +15,6 @@ from PIL import Image
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import Message
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.request import lighter
 from eqa_nodes.models.transport import EndpointPolicy
 from eqa_nodes.testing.model_server import VlmServer, completion
 
@@ -79,20 +78,10 @@ def noise(side: int = 512) -> bytes:
     return out.getvalue()
 
 
-def test_a_picture_becomes_as_light_as_it_has_to_be() -> None:
-    picture = noise()
-    assert lighter(picture, len(picture)) is picture and lighter(b"none", 1) == b"none"
-    for most in (150_000, 20_000):
-        made = lighter(picture, most)
-        assert len(made) <= most and max(Image.open(io.BytesIO(made)).size) == (512 if most > 100_000 else 256)
-    assert max(Image.open(io.BytesIO(lighter(picture, 10))).size) == 64
-
-
 def test_sizes_hold_on_the_wire(connect: Callable[..., Any]) -> None:
     ask = [Message("user", (noise(), "What colour is it?"))]
     with VlmServer([completion("Red " * 5000)]) as server:
-        assert connect(server.url, picture_kb=20).generate(ask).text.startswith("Red")
-        assert len(str(server.requests[0])) < 40_000
+        assert connect(server.url).generate(ask).text.startswith("Red")
         with pytest.raises(ModelError, match="^too large: the request has 0.[0-9] MB, model.request_mb allows 0.1"):
             connect(server.url, request_mb=0.1).generate(ask)
         with pytest.raises(ModelError, match="^invalid reply: it is longer than 10000 bytes"):

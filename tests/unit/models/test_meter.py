@@ -1,4 +1,4 @@
-"""Counts, prices and rate limits hold for any order of calls."""
+"""Counts and prices are the same for any order of calls."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.errors import BudgetSpent, ModelError
+from eqa_nodes.core.errors import BudgetSpent
 from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.meter import RateLimit, UsageMeter
+from eqa_nodes.models.meter import UsageMeter
 
 Spends = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6), st.integers(0, 10**6)), max_size=9)
 
@@ -30,31 +30,6 @@ def test_money_is_that_of_all_tokens_in_any_order(spends: list[tuple[int, int, i
     assert meter.usage.money == pytest.approx(sum(i * price_in + o * price_out for _, i, o in spends) / 1e6)
     assert account.total.money == pytest.approx(meter.usage.money)
     assert account.total.tokens_in == meter.usage.tokens_in == sum(i for _, i, _ in spends)
-
-
-@given(st.integers(1, 4), st.lists(st.floats(0, 50), min_size=1, max_size=30))
-def test_no_minute_holds_more_calls_than_the_limit(limit: int, gaps: list[float]) -> None:
-    now, starts = 0.0, []
-    rate = RateLimit(limit, now=lambda: now)
-    for gap in gaps:
-        now += gap
-        starts.append(now + rate.reserve(1e9))
-    assert all(later >= first - 1e-9 for first, later in zip([0.0, *starts], starts)), "but for rounding"
-    for first, later in zip(starts, starts[limit:]):
-        assert later >= first + 60.0 - 1e-6
-
-
-@given(st.integers(1, 500), st.lists(st.tuples(st.floats(0, 30), st.integers(0, 300)), min_size=1, max_size=20))
-def test_no_call_begins_while_a_minutes_tokens_are_used(limit: int, calls: list[tuple[float, int]]) -> None:
-    now = 0.0
-    ended: list[tuple[float, int]] = []
-    rate = RateLimit(0, limit, now=lambda: now)
-    for lasts, tokens in calls:
-        now += rate.reserve(1e9)
-        assert sum(used for when, used in ended if when > now - 60.0 + 1e-6) < limit
-        now += lasts
-        rate.used(tokens)
-        ended.append((now, tokens))
 
 
 def test_calls_that_run_at_once_stay_within_the_budget_of_money() -> None:
@@ -84,30 +59,3 @@ def test_a_request_is_expected_to_be_as_long_as_the_server_counts() -> None:
         pass
     with meter.holding(20, 0):
         assert meter.usage.money == 60.0
-
-
-def test_a_call_that_would_wait_too_long_books_nothing() -> None:
-    now = 0.0
-    rate = RateLimit(1, now=lambda: now)
-    assert rate.reserve(10.0) == 0.0
-    for _ in range(3):
-        with pytest.raises(ModelError, match="^rate limit.*start in 60 s, after its deadline of 10 s"):
-            rate.reserve(10.0)
-    now = 55.0
-    assert rate.reserve(10.0) == pytest.approx(5.0)
-
-
-def test_a_retry_takes_a_place() -> None:
-    now = 0.0
-    rate = RateLimit(2, now=lambda: now)
-    rate.reserve(1.0)
-    rate.retried()
-    assert rate.reserve(100.0) == pytest.approx(60.0)
-
-
-def test_without_limits_nothing_waits() -> None:
-    rate = RateLimit()
-    for _ in range(100):
-        assert rate.reserve(0.0) == 0.0
-        rate.used(10**9)
-        rate.retried()

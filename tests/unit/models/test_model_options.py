@@ -19,24 +19,23 @@ from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
 
 SAID = {"--backend": "transformers", "--model": "m", "--base-url": "http://x", "--temperature": "0.5",
-        "--sample-seed": "7", "--rate-calls": "3", "--rate-tokens": "4", "--price-in": "1.5", "--price-out": "2",
+        "--sample-seed": "7", "--price-in": "1.5", "--price-out": "2",
         "--budget-calls": "5", "--budget-tokens": "6", "--budget-money": "0.5", "--device": "cpu",
         "--dtype": "float32", "--cassette": "/tape", "--cassette-mode": "replay"}
-MEANT = ModelConfig("transformers", "m", "http://x", 0.5, 7, stream=True, rate_calls=3, rate_tokens=4, price_in=1.5,
+MEANT = ModelConfig("transformers", "m", "http://x", 0.5, 7, price_in=1.5,
                     price_out=2.0, budget_calls=5, budget_tokens=6, budget_money=0.5, device="cpu", dtype="float32",
                     cassette="/tape", cassette_mode="replay")
 
 
 def test_every_option_reaches_the_answerers_configuration() -> None:
-    words = ["ask", "Where?", "--answerer", "vlm", "--stream", *(word for pair in SAID.items() for word in pair)]
+    words = ["ask", "Where?", "--answerer", "vlm", *(word for pair in SAID.items() for word in pair)]
     command = command_of(words)
     assert isinstance(command, Ask)
     assert command.chain.model.config() == MEANT == command.config.settings.answerer.model
 
 
 def test_roles_do_not_mix() -> None:
-    words = ["--judge-stream", *(word for option, value in SAID.items()
-                                 for word in (option.replace("--", "--judge-"), value))]
+    words = [word for option, value in SAID.items() for word in (option.replace("--", "--judge-"), value)]
     command = command_of(["bench", "score", "RUN", *words])
     assert isinstance(command, Score) and command.how.model.config() == MEANT
     made = command_of(["generate", "express", "--model", "m"])
@@ -56,7 +55,7 @@ def test_money_without_prices_is_wrong_use(capsys: pytest.CaptureFixture[str], t
 
 
 @pytest.mark.parametrize(("change", "complaint"), [
-    ({"rate_calls": -1}, "rate_calls is -1"), ({"price_in": float("nan")}, "price_in is nan"),
+    ({"budget_calls": -1}, "budget_calls is -1"), ({"price_in": float("nan")}, "price_in is nan"),
     ({"deadline_s": 0.0}, "deadline_s is 0.0"), ({"batch": 0}, "batch is 0"),
     ({"cassette_mode": "rewind"}, "'rewind'.*auto, record, replay")])
 def test_values_that_mean_nothing(change: dict[str, object], complaint: str) -> None:

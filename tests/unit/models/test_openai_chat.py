@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, MissingExtra, ModelError
 from eqa_nodes.core.ledger import BudgetedBackend
-from eqa_nodes.core.model import Message
+from eqa_nodes.core.model import Message, ask_json
 from eqa_nodes.core.types.costs import CallAccount, CallBudget, Usage
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.quirks import forget_all
+from eqa_nodes.models.reply import content_of, first_choice, letter_weights, parse
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
@@ -79,6 +82,7 @@ def test_a_good_reply_and_what_was_sent(connect: Callable[..., Any]) -> None:
     ([completion(None)], "empty", 1),
     ([completion(None, "content_filter")], "refused", 1),
     ([completion("x", delay=0)._replace(delay_s=3.0)], "timed out", 2),
+    ([completion("Red")._replace(missing=99)], "cut off", 2),
 ])
 def test_every_fault_is_a_named_error(connect: Callable[..., Any], replies: list[ServerReply], kind: str,
                                       calls: int) -> None:
@@ -169,6 +173,7 @@ def test_choice_by_logprobs(connect: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("first", [completion("A"), ServerReply(b'{"error": {"message": "no logprobs here"}}', 400),
+                                   ServerReply(b"{}", 422),
                                    completion("Z", **_logprobs(Zebra=0.9))])
 def test_choice_is_stated_where_logprobs_do_not_help(connect: Callable[..., Any], first: ServerReply) -> None:
     stated = completion(json.dumps({"option_1": 0.2, "option_2": 0.6}))
@@ -178,13 +183,58 @@ def test_choice_is_stated_where_logprobs_do_not_help(connect: Callable[..., Any]
     assert choice.probabilities == pytest.approx((0.25, 0.75))
 
 
-def test_an_off_menu_choice_ends_after_one_more_try(connect: Callable[..., Any]) -> None:
-    with VlmServer([completion('{"option_9": 1}')]) as server:
+@pytest.mark.parametrize(("text", "finish", "said"), [
+    ('{"option_9": 1}', "stop", "option_9.*menu"), ("Red, I think", "stop", ""), ('{"option_1": 7}', "stop", ""),
+    ('{"option_1": 0}', "stop", ""), ('["a"]', "stop", ""), ("", "stop", ""),
+    ('{"option_1": 0.5, "opti', "length", "cut off at 7 tokens")])
+def test_a_choice_of_the_wrong_form_is_asked_once_more(connect: Callable[..., Any], text: str, finish: str,
+                                                       said: str) -> None:
+    with VlmServer([completion(text, finish)]) as server:
         backend = connect(server.url, logprobs=False)
-        with pytest.raises(ModelError, match=r"^wrong form.*option_9.*menu"):
+        with pytest.raises(ModelError, match=rf"^wrong form: m answered twice.*{said}"):
             backend.choose(ASK, ("red", "blue"))
-    assert backend.usage.calls == 2
-    assert "menu" in server.requests[1]["messages"][-1]["content"]
+    assert backend.usage.calls == len(server.requests) == 2
+
+
+@pytest.mark.parametrize("reply", [ServerReply(b"<html>busy</html>"), completion(None, "content_filter")])
+def test_a_fault_has_the_same_name_in_a_choice_and_in_json(connect: Callable[..., Any], reply: ServerReply) -> None:
+    kind = "refused" if b"content_filter" in reply.body else "invalid reply"
+    with VlmServer([reply]) as server:
+        backend = connect(server.url)
+        for ask in (lambda: backend.choose(ASK, ("red", "blue")), lambda: ask_json(backend, ASK, dict)):
+            with pytest.raises(ModelError, match=f"^{kind}"):
+                ask()
+    assert len(server.requests) == 2
+
+
+def test_a_budget_of_money(connect: Callable[..., Any]) -> None:
+    with VlmServer([completion("Red")]) as server:
+        backend = connect(server.url, price_in=10.0, price_out=100.0, budget_money=0.003)
+        with pytest.raises(BudgetSpent, match=r"budget of 0.003 .* another call, which may cost 0.1 \(0 is spent\)"):
+            backend.generate(ASK)
+        backend.generate(ASK, 10)
+        assert backend.usage.money == pytest.approx(100 * 10e-6 + 7 * 100e-6)
+        with pytest.raises(BudgetSpent, match=r"may cost 0.002 \(0.0017 is spent\)"):  # with all ten tokens
+            backend.generate(ASK, 10)
+    assert len(server.requests) == 1
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(
+    inner, max_size=3) | st.dictionaries(st.sampled_from([
+        "choices", "content", "usage", "logprobs", "finish_reason", "refusal", "error", "message"]), inner),
+    max_leaves=8)
+
+
+@given(JSON)
+def test_json_of_any_form_ends_in_a_reply_or_a_model_error(body: object) -> None:
+    try:
+        choice = first_choice(parse(json.dumps(body), "m"), "m")
+        content_of(choice, "m")
+        assert letter_weights(choice, "AB") is None
+        kind = "text"
+    except ModelError as error:
+        kind = str(error).split(":")[0]
+    assert kind in ("text", "invalid reply", "empty", "server error", "refused")
 
 
 def test_threads_share_a_backend(connect: Callable[..., Any]) -> None:

@@ -18,7 +18,7 @@ from eqa_nodes.models import openai_chat, quirks
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.quirks import forget_all
 from eqa_nodes.testing import model_manners as manners
-from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.fixtures.logs import logged
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
@@ -92,12 +92,6 @@ def test_another_backend_of_the_process_knows_it_too(connect: Callable[..., Any]
         assert len(server.requests) == 2 * first + 1, "another model may take other fields"
 
 
-def test_the_configured_name_of_the_field_goes_first(connect: Callable[..., Any]) -> None:
-    with VlmServer([RED]) as server:
-        connect(server.url, tokens_field="max_completion_tokens").generate(ASK, 50)
-    assert server.requests[0]["max_completion_tokens"] == 50 and "max_tokens" not in server.requests[0]
-
-
 @pytest.mark.parametrize(("manner", "gone", "form", "calls"), [
     (manners.gemini(RED), {"seed"}, "json_schema", 3),
     (manners.gemini_without_schemas(RED), set(), "json_object", 3),
@@ -111,10 +105,9 @@ def test_the_configured_name_of_the_field_goes_first(connect: Callable[..., Any]
     (manners.through_openrouter(manners.thinking_openai(RED, 0)), {"temperature", "max_tokens"}, "json_schema", 3),
 ], ids=["gemini", "gemini's states", "mistral", "litellm", "litellm without forms", "no schemas", "xai", "silent",
         "openrouter gemini", "openrouter thinking"])
-@pytest.mark.parametrize("streams", [False, True])
 def test_what_is_refused_is_left_out(connect: Callable[..., Any], manner: manners.Manner, gone: set[str],
-                                     form: str | None, calls: int, streams: bool) -> None:
-    done, requests = generated(connect, manner, stream=streams)
+                                     form: str | None, calls: int) -> None:
+    done, requests = generated(connect, manner)
     assert done.text == '{"answer": "red"}'
     assert not gone & set(requests[-1]) and {"seed", "temperature"} - gone <= set(requests[-1])
     assert requests[-1].get("response_format", {}).get("type") == form
@@ -289,13 +282,12 @@ def test_roles_alternate_without_the_system_where_a_model_wants_that(connect: Ca
     assert sent[2]["content"] == "What\ncolor?"
 
 
-@pytest.mark.parametrize("streams", [False, True])
-def test_a_server_that_loads_its_model_is_waited_for(connect: Callable[..., Any], streams: bool,
+def test_a_server_that_loads_its_model_is_waited_for(connect: Callable[..., Any],
                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_chat, "_LOADING_S", 0.01)
     loading = manners.json_error(503, {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}})
     with VlmServer([*[loading] * 5, RED]) as server:
-        backend = connect(server.url, stream=streams)
+        backend = connect(server.url)
         assert backend.generate(ASK).text and backend.usage.calls == 1
     assert len(server.requests) == 6
     with VlmServer([loading]) as server, pytest.raises(ModelError, match="^loading: .*--deadline"):
@@ -417,12 +409,3 @@ def test_cached_tokens_are_counted_and_cheaper(connect: Callable[..., Any]) -> N
         backend.generate(ASK)
     assert backend.usage.tokens_cached == 600
     assert backend.usage.money == pytest.approx((400 * 2.0 + 600 * 1.0) / 1e6)
-
-
-def test_streams_learn_too(connect: Callable[..., Any]) -> None:
-    def serve(body: dict[str, Any]) -> ServerReply:
-        return stream("Red") if "seed" not in body else manners.error(400, message="Unknown name \"seed\"")
-
-    with VlmServer(serve) as server:
-        assert connect(server.url, stream=True).generate(ASK).text == "Red"
-    assert len(server.requests) == 2

@@ -17,7 +17,6 @@ from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
 ASK = (Message("user", ("What color is the sofa?",)),)
-EVENTS = "text/event-stream"
 
 
 def _choice(**fields: Any) -> ServerReply:
@@ -84,32 +83,6 @@ def test_replies_without_an_answer_have_a_name(connect: Callable[..., Any], form
     with VlmServer([reply]) as server, pytest.raises(ModelError, match=f"^{kind}") as caught:
         connect(server.url).generate(ASK)
     assert len(str(caught.value)) < 1000
-
-
-def _events(*lines: str) -> ServerReply:
-    return ServerReply("\n\n".join((*lines, "")).encode(), content_type=EVENTS)
-
-
-RED = 'data: {"choices": [{"delta": {"content": "Red"}}]}'
-
-
-@pytest.mark.parametrize("lines", [
-    (RED, "data: [DONE]"), (RED, "data:[DONE]"), ("data:", RED, "data: [DONE]"), ("event: x", RED, "data: [DONE]"),
-    ('data: {"choices": [{"delta": {"content": "Red"}, "finish_reason": "stop"}]}',),
-    ('data: {"choices": [{"message": {"content": "Red"}, "finish_reason": "stop"}]}',),
-    ('data: {"choices": [{"delta": {"content": [{"type": "text", "text": "Red"}]}}]}', "data: [DONE]"),
-    ('data: {"choices": [{"delta": {"content": null, "reasoning": "hm"}}]}', RED, "data: [DONE]")])
-def test_streams_of_other_servers_are_read(connect: Callable[..., Any], lines: tuple[str, ...]) -> None:
-    with VlmServer([_events(*lines)]) as server:
-        assert connect(server.url, stream=True).generate(ASK) == ("Red", 0, 0, "stop")
-
-
-@pytest.mark.parametrize("line", ['error: {"code": 400, "message": "too long"}', 'data: {"error": "too long"}',
-                                  'data: {"choices": [{"delta": {}, "error": {"message": "too long"}}]}'])
-def test_failures_in_a_stream_are_the_servers(connect: Callable[..., Any], line: str) -> None:
-    reply = _events(RED, line, "data: [DONE]")
-    with VlmServer([reply]) as server, pytest.raises(ModelError, match="^server error: .*too long"):
-        connect(server.url, stream=True).generate(ASK)
 
 
 @pytest.mark.parametrize("value", ["NaN", "null", '"x"', "true", "1" + "0" * 400, "-Infinity", "-1e400", "[0]"])

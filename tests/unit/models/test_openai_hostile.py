@@ -17,14 +17,13 @@ from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import MOST_TOKENS, Message
 from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.models.transport import BODY_BYTES, ERROR_BYTES, unpacker
-from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
 ASK = (Message("user", (b"\xff\xd8jpeg", "What color is the sofa?")),)
 BOMB = gzip.compress(b" " * (4 * BODY_BYTES), 1)  # some hundred times smaller
 GZIP = (("Content-Encoding", "gzip"),)
-EVENTS = "text/event-stream"
 
 
 def edited(reply: ServerReply, old: bytes, new: bytes) -> ServerReply:
@@ -32,16 +31,14 @@ def edited(reply: ServerReply, old: bytes, new: bytes) -> ServerReply:
     return reply._replace(body=reply.body.replace(old, new))
 
 
-@pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize(("told", "counted"), [
     (b"1e30", MOST_TOKENS), (b"1" + b"0" * 30, MOST_TOKENS), (b"1e400", MOST_TOKENS), (b"Infinity", MOST_TOKENS),
     (b"12.0", 12), (b"NaN", 0), (b"-5", 0), (b"-1e30", 0), (b'"12"', 0), (b"true", 0), (b"null", 0), (b"[7]", 0)])
-def test_counts_of_tokens_are_counts_whatever_the_server_tells(connect: Callable[..., Any], told: bytes, counted: int,
-                                                               streams: bool) -> None:
-    reply = stream("Red") if streams else completion("Red")
-    reply = edited(reply, b'"prompt_tokens": 100', b'"prompt_tokens": ' + told)
+def test_counts_of_tokens_are_counts_whatever_the_server_tells(connect: Callable[..., Any], told: bytes,
+                                                               counted: int) -> None:
+    reply = edited(completion("Red"), b'"prompt_tokens": 100', b'"prompt_tokens": ' + told)
     with VlmServer([reply]) as server:
-        backend = connect(server.url, stream=streams, price_in=1e3)
+        backend = connect(server.url, price_in=1e3)
         assert backend.generate(ASK) == ("Red", counted, 7, "stop")
     assert backend.usage == Usage(1, counted, 7, counted * 1e-3, images=1)
     assert 10 ** 9 * backend.usage.tokens_in < 2 ** 64  # what a receipt can hold
@@ -56,12 +53,11 @@ def test_a_reply_without_usage_costs_a_call(connect: Callable[..., Any]) -> None
         assert backend.usage == Usage(1, 0, 0, images=1)
 
 
-@pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize("status", [200, 400, 500])
-def test_what_unpacks_to_too_much_is_not_kept(connect: Callable[..., Any], status: int, streams: bool) -> None:
-    reply = ServerReply(BOMB, status, EVENTS if streams else "application/json", headers=GZIP)
+def test_what_unpacks_to_too_much_is_not_kept(connect: Callable[..., Any], status: int) -> None:
+    reply = ServerReply(BOMB, status, headers=GZIP)
     with VlmServer([reply]) as server, pytest.raises(ModelError) as caught:
-        connect(server.url, stream=streams).generate(ASK)
+        connect(server.url).generate(ASK)
     said = str(caught.value)
     assert said.startswith({200: f"invalid reply: it is longer than {BODY_BYTES} bytes", 400: "rejected",
                             500: "server error"}[status])
@@ -83,11 +79,10 @@ def test_an_error_of_any_length_is_read_in_part(connect: Callable[..., Any]) -> 
     assert len(response.content) == ERROR_BYTES
 
 
-@pytest.mark.parametrize("streams", [False, True])
-def test_a_reply_that_a_proxy_packed_is_read(connect: Callable[..., Any], streams: bool) -> None:
-    reply = stream("Re", "d ✓") if streams else completion("Red ✓")
+def test_a_reply_that_a_proxy_packed_is_read(connect: Callable[..., Any]) -> None:
+    reply = completion("Red ✓")
     with VlmServer([reply._replace(body=gzip.compress(reply.body), headers=GZIP)]) as server:
-        assert connect(server.url, stream=streams).generate(ASK).text == "Red ✓"
+        assert connect(server.url).generate(ASK).text == "Red ✓"
         assert server.headers[0]["accept-encoding"] == "identity"
 
 
@@ -99,22 +94,18 @@ def test_a_packing_that_cannot_be_bounded_or_is_none_has_a_name(connect: Callabl
 
 
 @pytest.mark.parametrize("charset", ["zlib_codec", "punycode", "utf-16", "no-such"])
-@pytest.mark.parametrize("streams", [False, True])
-def test_texts_are_utf_8_whatever_a_header_claims(connect: Callable[..., Any], charset: str, streams: bool) -> None:
-    reply = stream("Red ✓") if streams else completion("Red ✓")
-    kind = f"{EVENTS if streams else 'text/plain'}; charset={charset}"
-    with VlmServer([reply._replace(content_type=kind)]) as server:
-        assert connect(server.url, stream=streams).generate(ASK).text == "Red ✓"
+def test_texts_are_utf_8_whatever_a_header_claims(connect: Callable[..., Any], charset: str) -> None:
+    with VlmServer([completion("Red ✓")._replace(content_type=f"text/plain; charset={charset}")]) as server:
+        assert connect(server.url).generate(ASK).text == "Red ✓"
 
 
-@pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_pictures_and_key_are_sent_to_no_other_host(connect: Callable[..., Any], status: int, streams: bool) -> None:
+def test_pictures_and_key_are_sent_to_no_other_host(connect: Callable[..., Any], status: int) -> None:
     with VlmServer([completion("Red")]) as other:
         for place in (f"{other.url}/chat/completions", other.url.replace("http:", "") + "/chat/completions"):
             with VlmServer([ServerReply(b"", status, headers=(("Location", place),))]) as server:
                 with pytest.raises(ModelError, match="^redirected: .*EQA_VLM_BASE_URL"):
-                    connect(server.url, stream=streams, max_retries=1).generate(ASK)
+                    connect(server.url, max_retries=1).generate(ASK)
                 assert len(server.requests) == 1
     assert other.requests == []
 
@@ -134,21 +125,15 @@ def test_a_redirect_within_the_host_is_followed_with_the_whole_request(connect: 
 
 ENDLESS = {
     "blanks": (ServerReply(b" " * 65_536, endless=True), "invalid reply"),
-    "comments": (ServerReply(b": still here\n\n" * 5000, content_type=EVENTS, endless=True), "invalid reply"),
-    "empty chunks": (ServerReply(b'data: {"choices": []}\n\n' * 3000, content_type=EVENTS, endless=True),
-                     "invalid reply"),
-    "a word now and then": (ServerReply(b'data: {"choices": [{"delta": {"content": "a"}}]}\n\n', content_type=EVENTS,
-                                        drip_s=0.01, endless=True), "timed out"),
     "one byte now and then": (ServerReply(b" " * 100_000, drip_s=0.02), "timed out"),
 }
 
 
-@pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize("what", ENDLESS)
-def test_what_never_ends_is_ended(connect: Callable[..., Any], what: str, streams: bool) -> None:
+def test_what_never_ends_is_ended(connect: Callable[..., Any], what: str) -> None:
     reply, kind = ENDLESS[what]
     with VlmServer([reply]) as server, pytest.raises(ModelError, match=f"^{kind}"):
-        connect(server.url, stream=streams, deadline_s=0.6 if kind == "timed out" else 60.0).generate(ASK)
+        connect(server.url, deadline_s=0.6 if kind == "timed out" else 60.0).generate(ASK)
 
 
 @contextmanager
