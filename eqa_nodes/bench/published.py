@@ -26,8 +26,7 @@ from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import Sample
-from eqa_nodes.recordings.formats.agent_state import pickled_number
-from eqa_nodes.recordings.formats.plain_pickle import load_plain
+from eqa_nodes.recordings.formats.agent_state import load_plain, pickled_number
 
 MOST_BYTES = 200_000_000
 _EXPRESS_FIELDS = ("question_ind", "question", "gen_answer", "EAC", "path_len", "goal_dis", "geodesic_distance")

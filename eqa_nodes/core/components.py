@@ -117,19 +117,19 @@ SIMULATORS = Registry("simulator", "eqa_nodes.simulators", {
 
 _FORMATS = "eqa_nodes.recordings.formats"
 HISTORIES = Registry("format of episode histories", "eqa_nodes.histories", {
-    "7scenes": f"{_FORMATS}.rgbd_folder:SevenScenesFormat",
+    "7scenes": f"{_FORMATS}.rgbd_folder:SEVEN_SCENES",
     "bag": "eqa_nodes.recordings.bags.history:BagFormat",
-    "images": f"{_FORMATS}.pictures:ImagesFormat",
-    "openeqa": f"{_FORMATS}.openeqa_folder:OpenEqaFormat",
-    "polycam": f"{_FORMATS}.polycam:PolycamFormat",
-    "record3d": f"{_FORMATS}.record3d:Record3dFormat",
-    "redwood": f"{_FORMATS}.rgbd_folder:RedwoodFormat",
-    "rtabmap": f"{_FORMATS}.rtabmap:RtabmapFormat",
-    "scannet": f"{_FORMATS}.scannet:ScanNetFormat",
-    "sens": f"{_FORMATS}.scannet:SensFormat",
-    "stray": f"{_FORMATS}.stray_scanner:StrayFormat",
-    "tum": f"{_FORMATS}.rgbd_folder:TumFormat",
-    "video": f"{_FORMATS}.video_file:VideoFormat",
+    "images": f"{_FORMATS}.pictures:IMAGES",
+    "openeqa": f"{_FORMATS}.openeqa_folder:OPENEQA",
+    "polycam": f"{_FORMATS}.phones:POLYCAM",
+    "record3d": f"{_FORMATS}.phones:RECORD3D",
+    "redwood": f"{_FORMATS}.rgbd_folder:REDWOOD",
+    "rtabmap": f"{_FORMATS}.rtabmap:RTABMAP",
+    "scannet": f"{_FORMATS}.scannet:SCANNET",
+    "sens": f"{_FORMATS}.scannet:SENS",
+    "stray": f"{_FORMATS}.phones:STRAY",
+    "tum": f"{_FORMATS}.rgbd_folder:TUM",
+    "video": f"{_FORMATS}.pictures:VIDEO",
 }, HistoryTraits())
 
 EMBEDDERS = Registry("embedder", "eqa_nodes.embedders", {

@@ -7,11 +7,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from eqa_nodes.core.camera.jumps import Rhythm, rhythm_of
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
+from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Label, check_frame
 
 
@@ -117,6 +119,21 @@ class RecordedHistory(FramesAlone):
                 self.dropped[str(error)] += 1
             else:
                 yield RecordedFrame(i, -1, frame)
+
+
+class HistoryFormat(NamedTuple):
+    """A format of recordings. fits: whether a path has this format; open: returns its history, raises StorageError."""
+
+    traits: HistoryTraits
+    fits: Callable[[Path], bool]
+    open: Callable[[Path], EpisodeHistory]
+
+
+def recorded_format(looks_like: str, fits: Callable[[Path], bool], read: Callable[[Path], PosedFrames],
+                    library: str = "", extra: str = "") -> HistoryFormat:
+    """Return a format whose recordings `read` opens as frames by index; other arguments as in HistoryTraits."""
+    return HistoryFormat(HistoryTraits(looks_like=looks_like, library=library, extra=extra), fits,
+                         lambda path: RecordedHistory(path.name if path.is_dir() else path.stem, read(path)))
 
 
 class Survey(NamedTuple):

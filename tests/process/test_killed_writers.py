@@ -15,7 +15,7 @@ from mcap.reader import NonSeekingReader
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.bags.recover import recover
 from tests.fixtures.paths import ROOT
 from tests.fixtures.synthetic_run import plain
@@ -48,10 +48,10 @@ def test_a_killed_recorder_leaves_what_was_flushed(tmp_path: Path) -> None:
             found.extend(m.log_time for _, _, m in NonSeekingReader(stream).iter_messages(log_time_order=False))
     assert len(found) >= 41
     with pytest.raises(StorageError, match=r"eqa_nodes\.recordings\.bags\.recover"):
-        read_history(bag)
+        BagHistory(bag)
     assert recover(bag) == len(found)
     assert recover(bag) == -1
-    assert len(list(read_history(bag))) == 10
+    assert len(list(BagHistory(bag))) == 10
     assert sorted(p.name for p in bag.iterdir()) == ["bag_0.mcap", "metadata.yaml"]
 
 

@@ -21,7 +21,7 @@ from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.bags.recording import BagRecording, Listener
 from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.options import RecordingConfig
@@ -114,7 +114,7 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
         if not last and not list(folder.glob("*.mcap")):
             continue  # killed before it had a file
         recover(folder)
-        frames = list(read_history(folder)) if last else []
+        frames = list(BagHistory(folder)) if last else []
         assert [f.stamp_ns for f in frames[:last]] == [k * SECOND for k in range(1, last + 1)]
         assert all(np.array_equal(f.rgb, frame(f.stamp_ns, Pose2(0.3 * k, 0.0, 0.1), {1: (0, 0, 12, 12)}).rgb)
                    for k, f in list(enumerate(frames, 1))[-3:])
@@ -153,5 +153,5 @@ def test_a_full_disk_ends_the_bag_by_name(tmp_path: Path, config: RecordingConfi
         _others_agree(tmp_path / "bag")
     assert recover(tmp_path / "bag") != 0  # there is room again, and so for the index
     assert recover(tmp_path / "bag") == -1
-    assert len(list(read_history(tmp_path / "bag"))) >= last > 0
+    assert len(list(BagHistory(tmp_path / "bag"))) >= last > 0
     _others_agree(tmp_path / "bag")

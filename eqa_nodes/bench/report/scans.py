@@ -68,10 +68,10 @@ def _source(run: Path, prediction: Prediction,
     from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 
     if prediction.bag:
-        from eqa_nodes.recordings.bags.history import read_history
+        from eqa_nodes.recordings.bags.history import BagHistory
 
         fine = ReconstructionConfig(voxel_m=0.03, truncation_m=0.12)
-        return "the episode's bag", read_history(inside(run, prediction.bag)), fine
+        return "the episode's bag", BagHistory(inside(run, prediction.bag)), fine
     if any(view.geometry is not None for view in views):
         coarse = ReconstructionConfig(voxel_m=0.06, truncation_m=0.18, min_views=1)
         return "the coarse depth of the remembered views", _remembered(views), coarse

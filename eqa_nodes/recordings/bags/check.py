@@ -13,7 +13,7 @@ from eqa_nodes.core.camera.jumps import rhythm_of
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.findings import Finding, failed
 from eqa_nodes.recordings.bags.floor import TURN, judge_measured
-from eqa_nodes.recordings.bags.history import BagOptions, read_history
+from eqa_nodes.recordings.bags.history import BagHistory, BagOptions
 from eqa_nodes.recordings.bags.measure import STAMPED, Measured, measure
 from eqa_nodes.recordings.bags.reader import Bag, BagMessage, open_bag
 from eqa_nodes.recordings.bags.roles import ROLES
@@ -199,7 +199,7 @@ def _frames(path: Path, options: BagOptions, images: int) -> Finding:
     remedy = ("--remap names other topics, --map-frame and --base-frame other frames, --tolerance allows a greater "
               "difference of stamps")
     try:
-        history = read_history(path, options)
+        history = BagHistory(path, options)
         only = {int((i + i * _STRIDE % 1) * images / _LOOKED) for i in range(_LOOKED)} if images > _LOOKED else {
             *range(images)}
         frames = [recorded.frame for recorded in history.recorded(only)]

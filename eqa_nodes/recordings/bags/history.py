@@ -20,7 +20,7 @@ from eqa_nodes.recordings.bags import poses
 from eqa_nodes.recordings.bags.poses import Poses
 from eqa_nodes.recordings.bags.reader import Bag, is_bag, open_bag
 from eqa_nodes.recordings.bags.roles import rectified
-from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
+from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.recordings.options import ReadingConfig, renamed
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.camera_input import CameraInput
@@ -53,22 +53,6 @@ class BagOptions(NamedTuple):
             return None
         return BagOptions(renamed(config.topics), config.namespace, config.map_frame, config.base_frame,
                           config.tolerance_s, config.depth_unit_m)
-
-
-class BagFormat:
-    """Bags of ROS 2 and ROS 1."""
-
-    traits = HistoryTraits(looks_like="a rosbag2 folder, a .mcap or .db3 file, or a .bag file of ROS 1", topics=True)
-
-    @staticmethod
-    def fits(path: Path) -> bool:
-        """Return whether a path is a bag."""
-        return is_bag(path)
-
-    @staticmethod
-    def open(path: Path, options: BagOptions | None = None) -> EpisodeHistory:
-        """Return the history of a bag. Raises StorageError."""
-        return read_history(path, options=options)
 
 
 class BagHistory(FramesAlone):
@@ -165,6 +149,9 @@ def _reason(error: BadFrame | BadPose) -> str:
                                                   "within 2 s after the image")
 
 
-def read_history(bag: Path, options: BagOptions | None = None) -> BagHistory:
-    """Return the episode history of a bag (folder, MCAP or sqlite3 file). Raises StorageError."""
-    return BagHistory(bag, options)
+class BagFormat:
+    """Bags of ROS 2 and ROS 1."""
+
+    traits = HistoryTraits(looks_like="a rosbag2 folder, a .mcap or .db3 file, or a .bag file of ROS 1", topics=True)
+    fits = staticmethod(is_bag)
+    open = BagHistory

@@ -5,10 +5,9 @@ from __future__ import annotations
 import fcntl
 import struct
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 from mcap.data_stream import RecordBuilder
@@ -32,7 +31,7 @@ from mcap.writer import MCAP0_MAGIC, CompressionType, Writer
 from zstandard import ZstdError
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.recordings.bags.bounded import unpacked
+from eqa_nodes.recordings.bags.bag_files import unpacked
 
 _COMPRESSIONS = {"none": CompressionType.NONE, "lz4": CompressionType.LZ4, "zstd": CompressionType.ZSTD}
 _CHUNK_BYTES = 4 << 20
@@ -64,8 +63,6 @@ class McapFile:
         self._stream = _Raw(path, "xb")
         stream: Any = self._stream  # the MCAP writer uses only write, tell and flush
         self._writer = Writer(stream, chunk_size=_CHUNK_BYTES, compression=_COMPRESSIONS[compression])
-        self._index = _Spilled(path.parent)
-        self._writer._Writer__chunk_indices = self._index  # type: ignore[attr-defined]  # it has no public API for this
         self._writer.start("ros2", "eqa_nodes")
         self._mark()
 
@@ -104,39 +101,14 @@ class McapFile:
         self._writer.finish()
         self._mark()
         self._stream.close()
-        self._index.close()
 
     def cut(self) -> None:
         """Truncate the file after the last whole chunk and close it, after a failed write."""
         self._stream.cut(self._whole)
         self._stream.close()
-        self._index.close()
 
     def _mark(self) -> None:
         self._whole = self._stream.tell()  # the writer passes only whole chunks
-
-
-class _Spilled:
-    """The index of a file's chunks, kept on disk until the file is finished. In memory an hour takes 10 to 60 MB.
-
-    Replaces the MCAP writer's list, which is appended to, and at the end iterated over once.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._file = TemporaryFile(dir=folder)  # noqa: SIM115  (closed with the bag's file)
-        self.close = self._file.close
-
-    def append(self, index: ChunkIndex) -> None:
-        builder = RecordBuilder()
-        index.write(builder)
-        self._file.write(builder.end())
-
-    def __iter__(self) -> Iterator[_Spilled]:
-        yield self
-
-    def write(self, builder: RecordBuilder) -> None:
-        self._file.seek(0)
-        builder.write(self._file.read())
 
 
 class _Raw:

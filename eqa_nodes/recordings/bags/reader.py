@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 from rosbags.interfaces import Connection, MessageDefinitionFormat
@@ -17,10 +17,8 @@ from rosbags.typesys.store import Typestore
 
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
 from eqa_nodes.core.storage.codec import loads
-from eqa_nodes.recordings.bags.bag_files import BagFiles
-from eqa_nodes.recordings.bags.bounded import unpack_message
+from eqa_nodes.recordings.bags.bag_files import SUFFIX, BagFiles, open_ros1, unpack_message
 from eqa_nodes.recordings.bags.roles import ROLES, Head, TopicChoice, head_of, types_of
-from eqa_nodes.recordings.bags.ros1_bag import SUFFIX, Ros1Decoder, open_ros1
 from eqa_nodes.recordings.bags.writer import KEYS
 from eqa_nodes.wire.graph import TOPICS
 
@@ -76,23 +74,44 @@ class MessageSource(Protocol):
         """Yield the messages of the given connections with their recording times, in order."""
 
 
-class CdrDecoder:
-    """Deserializes messages of ROS 2: standard ones by their standard definition (old bags contain none), all others by
-    the definition in the bag."""
+class MessageDecoder:
+    """Deserializes messages: standard ones by their standard definition (old bags contain none), all others by the
+    definition in the bag. Messages of ROS 1 get the field names of ROS 2."""
 
-    def __init__(self) -> None:
-        self._store = _standard()
+    def __init__(self, ros1: bool = False) -> None:
+        self._standard = Stores.ROS1_NOETIC if ros1 else Stores.ROS2_JAZZY
+        self._ros1, self._store = ros1, _store(self._standard)
 
     def __call__(self, connection: Connection, data: bytes) -> Any:
         """Return a message."""
-        if connection.msgtype not in self._store.fielddefs:
-            text = connection.msgdef.data
-            idl = connection.msgdef.format == MessageDefinitionFormat.IDL
-            types = get_types_from_idl(text) if idl else get_types_from_msg(text, connection.msgtype)
-            if self._store is _standard():  # shared by all bags
-                self._store = get_typestore(Stores.ROS2_JAZZY)
-            self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
-        return self._store.deserialize_cdr(data, connection.msgtype)
+        kind = connection.msgtype
+        if kind not in self._store.fielddefs:
+            self._learn(connection)
+        if not self._ros1:
+            return self._store.deserialize_cdr(data, kind)
+        message = self._store.deserialize_ros1(data, kind)
+        return _lower_case(message) if kind == "sensor_msgs/msg/CameraInfo" else message
+
+    def _learn(self, connection: Connection) -> None:
+        text = connection.msgdef.data
+        idl = connection.msgdef.format == MessageDefinitionFormat.IDL
+        types = get_types_from_idl(text) if idl else get_types_from_msg(text, connection.msgtype)
+        if self._store is _store(self._standard):  # shared by all bags
+            self._store = get_typestore(self._standard)
+        self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
+
+
+@cache
+def _store(standard: Stores) -> Typestore:
+    """Return the standard messages: those that a history needs are the same in every release of ROS 2."""
+    return get_typestore(standard)
+
+
+def _lower_case(info: Any) -> SimpleNamespace:
+    """Return a CameraInfo of ROS 1, whose matrices have upper-case names, with the names of ROS 2."""
+    return SimpleNamespace(header=info.header, height=info.height, width=info.width,
+                           distortion_model=info.distortion_model, binning_x=info.binning_x,
+                           binning_y=info.binning_y, roi=info.roi, d=info.D, k=info.K, r=info.R, p=info.P)
 
 
 class Bag:
@@ -112,7 +131,7 @@ class Bag:
         self.path = path
         self.lost: tuple[str, ...] = getattr(reader, "lost", ())
         self._reader, self._packed = reader, packed
-        self._decode = decode or CdrDecoder()
+        self._decode = decode or MessageDecoder()
         self.types = {c.topic: c.msgtype for c in reader.connections}
         self.counts = Counter[str]()
         for c in reader.connections:
@@ -199,12 +218,6 @@ class Bag:
         return dict(remap)
 
 
-@cache
-def _standard() -> Typestore:
-    """Return the standard messages: those that a history needs are the same in every release of ROS 2."""
-    return get_typestore(Stores.ROS2_JAZZY)
-
-
 def is_bag(path: Path) -> bool:
     """Return whether a path is a rosbag2 folder or file, or a bag of ROS 1."""
     if path.is_dir():
@@ -242,8 +255,8 @@ def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = 
 def _reading(reader: BagFiles | Ros1Reader) -> tuple[bool, Mapping[str, str], Callable[[Connection, bytes], Any]]:
     """Return the arguments packed, known and decode of a Bag for an open reader."""
     if isinstance(reader, Ros1Reader):
-        return False, {}, Ros1Decoder()
-    return reader.packed, _known(reader), CdrDecoder()
+        return False, {}, MessageDecoder(ros1=True)
+    return reader.packed, _known(reader), MessageDecoder()
 
 
 def _known(reader: BagFiles) -> dict[str, str]:

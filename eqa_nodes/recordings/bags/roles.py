@@ -19,7 +19,6 @@ ROLES: dict[str, tuple[str, ...]] = {
     "color": (IMAGE, _COMPRESSED), "depth": (IMAGE, _COMPRESSED), "camera_info": ("sensor_msgs/msg/CameraInfo",),
     "tf": ("tf2_msgs/msg/TFMessage",), "tf_static": ("tf2_msgs/msg/TFMessage",), "odom": ("nav_msgs/msg/Odometry",),
 }
-FORMER = "std_msgs/msg/String"  # type of answers and decisions in bags of earlier versions
 _CAMERA = ("color", "depth", "camera_info")
 _REGISTERED = ("aligned_depth", "depth_registered", "depth_to_rgb", "depth_to_color")  # seen from the colour camera
 _OTHER_IMAGES = ("infra", "/ir/", "confidence", "label", "mask", "segment", "semantic", "panoptic", "debug", "thermal",
@@ -206,8 +205,7 @@ def _agree(a: Any, b: Any) -> int:
 
 def types_of(key: str) -> tuple[str, ...]:
     """Return the accepted message types of a role or of another topic of the graph."""
-    also = {"cmd_vel": (UNSTAMPED,), **dict.fromkeys(("answer", "decision"), (FORMER,))}
-    return ROLES.get(key) or (TOPICS[key].type, *also.get(key, ()))
+    return ROLES.get(key) or (TOPICS[key].type, *((UNSTAMPED,) if key == "cmd_vel" else ()))
 
 
 def _named(key: str, topic: str) -> bool:

@@ -19,7 +19,6 @@ from eqa_nodes.core.storage.codec import decode, loads
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Frontier
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
-from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, Moment, TraceDecision
 from eqa_nodes.recordings.bags.poses import Poses, all_poses
 from eqa_nodes.recordings.bags.reader import Messages, open_bag
@@ -70,7 +69,7 @@ def _add(trace: EpisodeTrace, key: str, message: Any, last: Mapping[str, Any], s
     if key == "question":
         trace.question, trace.answer = str(message.data), None
     elif key == "answer":
-        trace.answer = answer_in(message, source)
+        trace.answer = _read(messages.answer_of, message, source)
     elif key == "decision":
         trace.decisions.append(_decision(message, last.get("frontiers"), source))
     elif key == "model_calls":
@@ -89,33 +88,16 @@ def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
 
 def _decision(message: Any, frontiers: Any | None, bag: Path) -> TraceDecision:
     """Return the decision, with the frontiers that were last published before it."""
-    decision = decision_in(message, bag)
+    decision = _read(messages.decision_of, message, bag)
     known: tuple[Frontier, ...] = messages.frontiers_of(frontiers) if frontiers is not None else ()
     return decision if decision.frontiers else decision._replace(frontiers=known)
-
-
-def answer_in(message: Any, bag: Path) -> Answer:
-    """Return the answer in a message of a bag. Raises StorageError.
-
-    Older bags contain answers and decisions as JSON in messages of the type FORMER.
-    """
-    if hasattr(message, "data"):
-        return decode(Answer, parsed(message.data, bag))
-    return _read(messages.answer_of, message, bag)
-
-
-def decision_in(message: Any, bag: Path) -> TraceDecision:
-    """Return the decision in a message of a bag, as `answer_in` does. Raises StorageError."""
-    if hasattr(message, "data"):
-        return decode(TraceDecision, parsed(message.data, bag))
-    return _read(messages.decision_of, message, bag)
 
 
 def _read(convert: Callable[[Any], T], message: Any, bag: Path) -> T:
     try:
         return convert(message)
     except (AttributeError, TypeError, ValueError) as error:  # a type of the same name with other fields, or a number
-        raise StorageError(f"bag {bag} has a message that nobody of this project wrote: {error}") from error
+        raise StorageError(f"bag {bag} has a message that this project did not write: {error}") from error
 
 
 def parsed(text: str, bag: Path) -> Any:

@@ -8,11 +8,11 @@ of their world is where the session began: the map's floor is found from the dep
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from eqa_nodes.core.camera.image_geometry import metres, scaled
+from eqa_nodes.core.camera.image_geometry import scaled
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
 from eqa_nodes.recordings.formats.cameras import (
@@ -24,9 +24,7 @@ from eqa_nodes.recordings.formats.cameras import (
     onto_color,
     rigid,
 )
-from eqa_nodes.recordings.formats.export_files import ExportFiles
 from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
-from eqa_nodes.wire.image_files import decode_image, raw_depth
 
 FAR_M = 5.0  # maximum range of a phone's LiDAR
 _FLOOR_FRAMES = 12  # frames used to find the floor
@@ -139,23 +137,3 @@ def quarter_turns(poses: Sequence[np.ndarray]) -> int:
 def turned_left(k: Intrinsics) -> Intrinsics:
     """Return the intrinsics of an image after a quarter turn to the left."""
     return Intrinsics(k.height, k.width, k.fy, k.fx, k.cy, k.width - k.cx)
-
-
-def sure_depth(tree: ExportFiles, depths: Mapping[str, str], sure: Mapping[str, str], stem: str) -> np.ndarray:
-    """Return (h, w) float32 metres of a 16-bit image in millimetres, without depths of low confidence.
-
-    depths, sure: stem -> name of the images of depth and of confidence. Raises BadFrame if there is no depth image.
-    """
-    if stem not in depths:
-        raise BadFrame("no depth image")
-    depth_m = metres(raw_depth(tree.read(depths[stem]), depths[stem]))
-    if stem in sure:
-        depth_m = unsure_left_out(depth_m, np.array(decode_image(tree.read(sure[stem]), sure[stem])), sure[stem])
-    return depth_m
-
-
-def unsure_left_out(depth_m: np.ndarray, confidence: np.ndarray, what: object) -> np.ndarray:
-    """Return depth with 0 where the device's confidence is 0. Raises BadFrame if the sizes differ."""
-    if confidence.shape != depth_m.shape:
-        raise BadFrame(f"{what} is {confidence.shape}, its depth {depth_m.shape}: wanted one size")
-    return np.where(confidence > 0, depth_m, np.float32(0))

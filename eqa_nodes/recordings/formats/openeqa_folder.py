@@ -27,7 +27,7 @@ from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
-from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory, no_frame
+from eqa_nodes.recordings.episode_history import EpisodeHistory, HistoryFormat, RecordedHistory, no_frame
 from eqa_nodes.recordings.formats.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, mount, pinhole, rigid
 from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
 from eqa_nodes.recordings.formats.pictures import colour_alone, read_pictures
@@ -39,24 +39,6 @@ CAMERA_HEIGHT_M = 1.0
 SIDECAR = "frames.csv"
 _COLUMNS = ("frame", "stamp_ns", "x", "y", "z", "qx", "qy", "qz", "qw")
 _LINE_BYTES = 300  # upper limit of a line in frames.csv
-
-
-class OpenEqaFormat:
-    """OpenEQA's folders, including those with colour images only."""
-
-    traits = HistoryTraits(looks_like="a folder with NNNNN-rgb.png")
-
-    @staticmethod
-    def fits(path: Path) -> bool:
-        """Return whether a path is such a folder."""
-        return next(path.glob("*-rgb.png"), None) is not None
-
-    @staticmethod
-    def open(path: Path) -> EpisodeHistory:
-        """Return the history of a folder. Raises StorageError."""
-        if colour_alone(path, "-rgb"):
-            return read_pictures(path, "-rgb")
-        return RecordedHistory(path.name, OpenEqaFolder(path))
 
 
 class _Row(NamedTuple):
@@ -208,3 +190,13 @@ def _write_png(path: Path, pixels: np.ndarray) -> None:
     encoded = BytesIO()
     Image.fromarray(pixels).save(encoded, "PNG", compress_level=1)
     path.write_bytes(encoded.getvalue())
+
+
+def _opened(path: Path) -> EpisodeHistory:
+    if colour_alone(path, "-rgb"):
+        return read_pictures(path, "-rgb")
+    return RecordedHistory(path.name, OpenEqaFolder(path))
+
+
+OPENEQA = HistoryFormat(HistoryTraits(looks_like="a folder with NNNNN-rgb.png"),
+                        lambda path: next(path.glob("*-rgb.png"), None) is not None, _opened)

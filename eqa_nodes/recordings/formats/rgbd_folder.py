@@ -22,9 +22,8 @@ from scipy.spatial import KDTree
 from eqa_nodes.core.camera.image_geometry import returned
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.storage.text import by_number, inside
-from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
-from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
+from eqa_nodes.recordings.episode_history import recorded_format
 from eqa_nodes.recordings.formats.cameras import FARTHEST_M, base_below, camera_pose, mount, onto_color, pinhole, rigid
 from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
 from eqa_nodes.recordings.formats.scannet import RATE_HZ, numbered
@@ -36,22 +35,6 @@ COLOURS, DEPTHS = ("color", "rgb"), ("depth",)
 POSES_REMEDY = "Find the poses with RTAB-Map and read its database (docs/histories.md, A recording without poses)"
 _TUM_STEPS = 5000.0  # per metre, in the depth images of the TUM RGB-D benchmark
 _CAMERA_FILES = ("intrinsic.json", "camera_intrinsic.json", "intrinsics.json")
-
-
-class RedwoodFormat:
-    """Redwood's folders."""
-
-    traits = HistoryTraits(looks_like="a folder with color/, depth/ and trajectory.log")
-
-    @staticmethod
-    def fits(path: Path) -> bool:
-        """Return whether a path is such a folder."""
-        return (path / "trajectory.log").is_file()
-
-    @staticmethod
-    def open(path: Path) -> EpisodeHistory:
-        """Return the history of a folder. Raises StorageError."""
-        return RecordedHistory(path.name, read_redwood(path))
 
 
 def read_depth(path: Path, steps_per_metre: float = 1000.0) -> np.ndarray:
@@ -195,22 +178,6 @@ _LENSES = {"freiburg1": (517.3, 516.5, 318.6, 255.3), "freiburg2": (520.9, 521.0
            "freiburg3": (535.4, 539.2, 320.1, 247.6)}  # fx, fy, cx, cy from the centre of the first pixel
 
 
-class TumFormat:
-    """Sequences of the TUM RGB-D benchmark."""
-
-    traits = HistoryTraits(looks_like=f"a folder with {TUM_COLOURS}, {TUM_DEPTHS} and {POSES}")
-
-    @staticmethod
-    def fits(path: Path) -> bool:
-        """Return whether a path is such a folder; the ground truth may be missing."""
-        return (path / TUM_COLOURS).is_file() and (path / TUM_DEPTHS).is_file()
-
-    @staticmethod
-    def open(path: Path) -> EpisodeHistory:
-        """Return the history of a folder. Raises StorageError."""
-        return RecordedHistory(path.name, read_tum(path))
-
-
 def read_tum(folder: Path) -> RgbdFolder:
     """Return the frames of a sequence. Raises StorageError when a list cannot be read, or no frame is complete."""
     if not (folder / POSES).is_file():
@@ -273,22 +240,6 @@ def _lines(path: Path) -> Iterator[tuple[float, list[str]]]:
 _DEPTH = Intrinsics(640, 480, 585.0, 585.0, 320.0, 240.0)
 
 
-class SevenScenesFormat:
-    """Sequences of the 7-Scenes data set."""
-
-    traits = HistoryTraits(looks_like="a folder with frame-NNNNNN.color.png, .depth.png and .pose.txt (7-Scenes)")
-
-    @staticmethod
-    def fits(path: Path) -> bool:
-        """Return whether a path is such a folder."""
-        return next(path.glob("frame-*.pose.txt"), None) is not None
-
-    @staticmethod
-    def open(path: Path) -> EpisodeHistory:
-        """Return the history of a folder. Raises StorageError."""
-        return RecordedHistory(path.name, read_seven_scenes(path))
-
-
 def read_seven_scenes(folder: Path) -> RgbdFolder:
     """Return the frames of a sequence. Raises StorageError when no frame is complete."""
     color, depth, pose = (numbered(folder, f".{kind}", "frame-") for kind in ("color", "depth", "pose"))
@@ -298,3 +249,11 @@ def read_seven_scenes(folder: Path) -> RgbdFolder:
     moments = [RgbdFiles(round((n + 1) * 1e9 / RATE_HZ), color[n], depth.get(n), pose.get(n)) for n in sorted(color)]
     return RgbdFolder(folder, moments, FolderCamera(folder, PRIMESENSE, "the Kinect's usual ones for colour"),
                       FolderCamera(folder, _DEPTH, "those of 7-Scenes for depth"))
+
+
+REDWOOD = recorded_format("a folder with color/, depth/ and trajectory.log",
+                          lambda path: (path / "trajectory.log").is_file(), read_redwood)
+TUM = recorded_format(f"a folder with {TUM_COLOURS}, {TUM_DEPTHS} and {POSES}",
+                      lambda path: (path / TUM_COLOURS).is_file() and (path / TUM_DEPTHS).is_file(), read_tum)
+SEVEN_SCENES = recorded_format("a folder with frame-NNNNNN.color.png, .depth.png and .pose.txt (7-Scenes)",
+                               lambda path: next(path.glob("frame-*.pose.txt"), None) is not None, read_seven_scenes)

@@ -22,9 +22,8 @@ import numpy as np
 from eqa_nodes.core.camera.image_geometry import metres
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.storage.checks import check_tables
-from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
-from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
+from eqa_nodes.recordings.episode_history import recorded_format
 from eqa_nodes.recordings.formats.cameras import mount, pinhole, rigid, transform_of_matrix
 from eqa_nodes.recordings.formats.hand_held import HandHeldRecording
 from eqa_nodes.wire.image_files import decode_image, rgb_pixels
@@ -39,32 +38,6 @@ _MAX_BLOB = 1 << 27
 _ON_FLOOR_M = 0.4  # maximum height of a robot's base_link
 _UPRIGHT = np.cos(np.radians(10.0))  # a base that tilts less in every frame is a robot's
 _RENEW = "bring it to the present version with rtabmap-reprocess OLD.db NEW.db"
-
-
-class RtabmapFormat:
-    """Databases of RTAB-Map."""
-
-    traits = HistoryTraits(looks_like="a .db file of RTAB-Map")
-
-    @staticmethod
-    def fits(path: Path) -> bool:
-        """Return whether a path is a database with RTAB-Map's tables."""
-        if path.suffix != ".db" or not path.is_file():
-            return False
-        with path.open("rb") as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
-                return False
-        try:
-            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-                names = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
-        except sqlite3.Error:
-            return True  # opening it reports the damage
-        return {"Node", "Admin"} <= names
-
-    @staticmethod
-    def open(path: Path) -> EpisodeHistory:
-        """Return the history of a database. Raises StorageError."""
-        return RecordedHistory(path.stem, RtabmapDatabase(path))
 
 
 class _Lens(NamedTuple):
@@ -261,3 +234,21 @@ def _is_robot(poses: Sequence[np.ndarray | None], floor_z: float) -> bool:
     """Return whether a base is upright and on the floor in every frame."""
     known = [pose for pose in poses if pose is not None]
     return all(float(pose[2, 2]) >= _UPRIGHT and abs(float(pose[2, 3]) - floor_z) <= _ON_FLOOR_M for pose in known)
+
+
+def _fits(path: Path) -> bool:
+    """Return whether a path is a database with RTAB-Map's tables."""
+    if path.suffix != ".db" or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            names = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.Error:
+        return True  # opening it reports the damage
+    return {"Node", "Admin"} <= names
+
+
+RTABMAP = recorded_format("a .db file of RTAB-Map", _fits, RtabmapDatabase)

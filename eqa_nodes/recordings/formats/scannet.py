@@ -21,9 +21,8 @@ import numpy as np
 
 from eqa_nodes.core.camera.image_geometry import returned
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
+from eqa_nodes.recordings.episode_history import recorded_format
 from eqa_nodes.recordings.formats.cameras import base_below, mount, onto_color, pinhole, rigid
 from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
 from eqa_nodes.wire.image_files import MAX_PIXELS, read_matrix, read_raw_depth, read_rgb, rgb_pixels
@@ -35,38 +34,6 @@ _HEADER = struct.Struct("<64f2i4IfQ")  # four 4x4 matrices, two compressions, tw
 _FRAME = struct.Struct("<16f4Q")  # camera-to-world, two times in microseconds, bytes of colour and of depth
 _COLOR = {0: "raw", 1: "png", 2: "jpeg"}
 _DEPTH = {0: "raw", 1: "zlib", 2: "occi"}
-
-
-class SensFormat:
-    """ScanNet's .sens files."""
-
-    traits = HistoryTraits(looks_like="a ScanNet .sens file")
-
-    @staticmethod
-    def fits(path: Path) -> bool:
-        """Return whether a path is such a file."""
-        return path.suffix == ".sens" and path.is_file()
-
-    @staticmethod
-    def open(path: Path) -> EpisodeHistory:
-        """Return the history of a recording. Raises StorageError."""
-        return RecordedHistory(path.stem, SensFile(path))
-
-
-class ScanNetFormat:
-    """Folders exported by ScanNet's tools."""
-
-    traits = HistoryTraits(looks_like="a folder with color/, depth/, pose/ and intrinsic/")
-
-    @staticmethod
-    def fits(path: Path) -> bool:
-        """Return whether a path is such a folder."""
-        return (path / "pose").is_dir() and (path / "intrinsic").is_dir()
-
-    @staticmethod
-    def open(path: Path) -> EpisodeHistory:
-        """Return the history of a recording. Raises StorageError."""
-        return RecordedHistory(path.name, ScanNetFolder(path))
 
 
 class Cameras(NamedTuple):
@@ -251,3 +218,8 @@ def numbered(folder: Path, ending: str = "", beginning: str = "") -> dict[int, P
     """Return number -> file of a folder for names that are a number between a beginning and an ending."""
     pattern = re.compile(rf"{re.escape(beginning)}(\d{{1,9}}){re.escape(ending)}\.(?:jpe?g|png|txt)", re.ASCII)
     return {int(match[1]): path for path in sorted(folder.glob("*")) if (match := pattern.fullmatch(path.name))}
+
+
+SENS = recorded_format("a ScanNet .sens file", lambda path: path.suffix == ".sens" and path.is_file(), SensFile)
+SCANNET = recorded_format("a folder with color/, depth/, pose/ and intrinsic/",
+                          lambda path: (path / "pose").is_dir() and (path / "intrinsic").is_dir(), ScanNetFolder)

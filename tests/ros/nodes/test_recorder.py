@@ -14,7 +14,7 @@ import pytest
 
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode
 from eqa_nodes.nodes.recorder import RecorderNode
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.bags.reader import open_bag
 from eqa_nodes.testing.waiting import until
 from tests.fixtures.recorder_rig import DEPTH, RGB, SECOND, Camera, no_room_once, on_disk
@@ -29,7 +29,7 @@ def test_a_bag_may_have_the_robots_own_names(ros: Any, tmp_path: Path) -> None:
     with open_bag(tmp_path / "e") as bag:
         assert {"/front/pictures", "/front/ranges/compressedDepth", "/wheels", "/tf", "/answer"} <= bag.types.keys()
         assert bag.topics["color"] == "/front/pictures" and bag.topics["odom"] == "/wheels"
-    (frame,) = read_history(tmp_path / "e")
+    (frame,) = BagHistory(tmp_path / "e")
     assert np.array_equal(frame.rgb, RGB)
 
 
@@ -43,7 +43,7 @@ def test_what_is_acknowledged_is_on_the_disk(ros: Any, tmp_path: Path, parameter
         assert camera.show(k * SECOND)
         assert {*names, "/odom", "/camera/color/camera_info"} <= on_disk(tmp_path / "e")[k * SECOND]
     camera.begin("")  # ends the bag
-    frames = list(read_history(tmp_path / "e"))
+    frames = list(BagHistory(tmp_path / "e"))
     assert [f.stamp_ns for f in frames] == [k * SECOND for k in range(1, 6)]
     assert all(np.array_equal(f.rgb, RGB) and np.abs(f.depth_m - DEPTH).max() <= 0.00051 for f in frames)
     assert len(list((tmp_path / "e").glob("*.mcap"))) == (3 if parameters else 1)
@@ -68,7 +68,7 @@ def test_a_missing_part_is_not_acknowledged_until_it_comes(ros: Any, tmp_path: P
     camera.taken.clear()
     assert camera.show(2 * SECOND)  # asked for again: it is there already
     camera.begin("")
-    assert [f.stamp_ns for f in read_history(tmp_path / "e")] == [SECOND, 2 * SECOND]
+    assert [f.stamp_ns for f in BagHistory(tmp_path / "e")] == [SECOND, 2 * SECOND]
 
 
 def test_an_image_for_which_there_was_no_room_is_taken_in_when_it_comes_again(
@@ -77,7 +77,7 @@ def test_an_image_for_which_there_was_no_room_is_taken_in_when_it_comes_again(
     camera, refused = Camera(ros, tmp_path), no_room_once(monkeypatch)
     assert camera.show(SECOND) and refused == [SECOND]
     camera.begin("")
-    assert len(list(read_history(tmp_path / "e"))) == 1
+    assert len(list(BagHistory(tmp_path / "e"))) == 1
 
 
 def test_a_robot_whose_topics_share_no_stamps_is_recorded_in_the_order_of_its_clock(ros: Any, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_robot_whose_topics_share_no_stamps_is_recorded_in_the_order_of_its_cl
     assert {k * SECOND + 10_000_000 for k in (2, 3, 4)} <= found.keys()
     transforms = sorted(stamp for stamp, topics in found.items() if "/tf" in topics)
     assert len(transforms) > 1 and transforms[-1] > 3 * SECOND  # each with the newest stamp of an image or of odometry
-    assert [f.stamp_ns for f in read_history(tmp_path / "e")] == [SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND]
+    assert [f.stamp_ns for f in BagHistory(tmp_path / "e")] == [SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND]
     assert not camera.recorder.counts
 
 
@@ -111,7 +111,7 @@ def test_a_full_disk_is_counted_and_holds_nobody_up(ros: Any, tmp_path: Path, mo
     with pytest.raises(EqaError, match="No space left on device") as told:  # acknowledged, and not in the bag
         camera.begin("")
     assert told.value.code == ErrorCode.STORAGE
-    assert [f.stamp_ns for f in read_history(tmp_path / "e")] == [SECOND]
+    assert [f.stamp_ns for f in BagHistory(tmp_path / "e")] == [SECOND]
 
 
 def test_a_wrong_option_is_named_at_the_start(ros: Any, tmp_path: Path) -> None:

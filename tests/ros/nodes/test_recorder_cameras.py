@@ -17,7 +17,7 @@ from rosbags.highlevel import AnyReader
 
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.nodes.recorder import RecorderNode
-from eqa_nodes.recordings.bags.history import BagOptions, read_history
+from eqa_nodes.recordings.bags.history import BagHistory, BagOptions
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.wire import messages
@@ -75,7 +75,7 @@ def test_compressed_images_of_two_cameras_are_kept_as_they_came(ros: Any, tmp_pa
     assert counts.keys() == {f"/{camera}/{name}" for camera in ("camera", "camera2") for name in names}
     assert all(count in (4, 5) for count in counts.values()), counts  # the last of a moment may come after its end
     one = {role: f"/camera/{name}" for role, name in zip(("color", "depth"), names, strict=False)}
-    frames = list(read_history(tmp_path / "walk", options=BagOptions(one)))
+    frames = list(BagHistory(tmp_path / "walk", options=BagOptions(one)))
     assert len(frames) >= 4
     for frame, shot in zip(frames, shots(), strict=False):
         assert np.abs(frame.depth_m - shot.depth_m).max() <= 0.00051
@@ -90,6 +90,6 @@ def test_a_clock_that_is_set_back_begins_another_bag(ros: Any, tmp_path: Path) -
     taping.show(5, 6, 7)
     taping.begin("")
     first, second = sorted(tmp_path.iterdir())
-    assert [f.stamp_ns for f in read_history(first)][:3] == [taping.robot.stamp(n) for n in (0, 1, 2)]
-    assert {taping.robot.stamp(n) for n in (6, 7)} <= {f.stamp_ns for f in read_history(second)}
+    assert [f.stamp_ns for f in BagHistory(first)][:3] == [taping.robot.stamp(n) for n in (0, 1, 2)]
+    assert {taping.robot.stamp(n) for n in (6, 7)} <= {f.stamp_ns for f in BagHistory(second)}
     assert taping.recorder.counts["time went back by 100 s: another bag begins"] == 1

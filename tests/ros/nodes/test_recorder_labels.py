@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.histories import open_history
 from tests.fixtures.recorder_rig import SECOND, TABLE, Labelled
 
@@ -22,7 +22,7 @@ def test_labels_and_their_table_are_in_every_bag(ros: Any, tmp_path: Path) -> No
         camera.begin(name)
         assert camera.show((2 * number + 1) * SECOND) and camera.show((2 * number + 2) * SECOND)
         camera.begin("")
-        frames = list(read_history(tmp_path / name))
+        frames = list(BagHistory(tmp_path / name))
         assert len(frames) == 2 and all({*frame.labels.ravel()} == {3, 4} for frame in frames)
         assert open_history(tmp_path / name).labels == TABLE
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.ros import convert
 from eqa_nodes.wire import cdr, messages
 from eqa_nodes.wire.graph import TOPICS
@@ -37,7 +37,7 @@ def test_what_is_hidden_is_black_in_the_bag(ros: Any, tmp_path: Path, masks: dic
     assert camera.show(SECOND) and camera.show(2 * SECOND) and camera.show(2 * SECOND)
     assert len(on_disk(tmp_path / "e")[2 * SECOND] & {"/odom", "/camera/color/camera_info"}) == 2
     camera.begin("")
-    frames = list(read_history(tmp_path / "e"))
+    frames = list(BagHistory(tmp_path / "e"))
     assert [f.stamp_ns for f in frames] == [SECOND, 2 * SECOND] and not camera.recorder.counts
     rgb, depth = RGB.copy(), DEPTH.copy()
     if masks:
@@ -55,7 +55,7 @@ def test_zones_of_the_map(ros: Any, tmp_path: Path) -> None:
     camera = Camera(ros, tmp_path, memory__privacy__zones=[-99.0, 0.0, 99.0, 99.0])
     assert camera.show(SECOND) and camera.show(2 * SECOND)
     camera.begin("")
-    for f in read_history(tmp_path / "e"):
+    for f in BagHistory(tmp_path / "e"):
         assert not f.rgb[:, :32].any() and not f.depth_m[:, :32].any()
         assert np.array_equal(f.rgb[:, 32:], RGB[:, 32:]) and np.array_equal(f.depth_m[:, 32:], DEPTH[:, 32:])
 
@@ -74,7 +74,7 @@ def test_what_cannot_be_masked_is_refused_and_acknowledged(ros: Any, tmp_path: P
     assert camera.show(2 * SECOND, within_s=3.0)  # asked for again: it stays refused
     assert camera.show(3 * SECOND)
     camera.begin("")
-    assert [f.stamp_ns for f in read_history(tmp_path / "e")] == [SECOND, 3 * SECOND]
+    assert [f.stamp_ns for f in BagHistory(tmp_path / "e")] == [SECOND, 3 * SECOND]
     assert camera.recorder.counts == {f"images not recorded: {reason}": 1}
 
 
@@ -85,7 +85,7 @@ def test_a_part_that_comes_late_is_waited_for(ros: Any, tmp_path: Path) -> None:
     assert camera.show(2 * SECOND)
     camera.begin("")
     assert not camera.recorder.counts
-    assert [f.stamp_ns for f in read_history(tmp_path / "e")] == [SECOND, 2 * SECOND]
+    assert [f.stamp_ns for f in BagHistory(tmp_path / "e")] == [SECOND, 2 * SECOND]
 
 
 def test_what_still_waits_at_the_end_is_counted(ros: Any, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_an_image_that_found_no_room_is_masked_again(ros: Any, tmp_path: Path, m
     refused = no_room_once(monkeypatch)
     assert camera.show(SECOND) and refused == [SECOND]
     camera.begin("")
-    frame, = read_history(tmp_path / "e")
+    frame, = BagHistory(tmp_path / "e")
     assert not frame.rgb[SECRET].any() and frame.rgb.any() and MARK not in _files(tmp_path)
 
 
@@ -123,7 +123,7 @@ def test_without_privacy_no_image_is_decoded(ros: Any, tmp_path: Path, monkeypat
     assert "/" + TOPICS["labels"].name not in heard
     monkeypatch.undo()
     camera.begin("")
-    assert np.array_equal(next(iter(read_history(tmp_path / "e"))).rgb, RGB)
+    assert np.array_equal(next(iter(BagHistory(tmp_path / "e"))).rgb, RGB)
 
 
 def test_stamps_and_encodings_stay(ros: Any, tmp_path: Path) -> None:

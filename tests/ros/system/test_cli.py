@@ -13,7 +13,7 @@ import pytest
 
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.cli import main
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 
 SMALL = ["--image", "160x120", "--max-steps", "30"]
 
@@ -29,7 +29,7 @@ def test_a_demo_leaves_everything_behind(tmp_path: Path, capsys: pytest.CaptureF
     (bag,) = (run / "bags").iterdir()
     assert list(bag.glob("*.mcap")) and (bag / "metadata.yaml").exists()
     (prediction,) = read_predictions(run).predictions.values()
-    frames = sum(1 for _ in read_history(bag))
+    frames = sum(1 for _ in BagHistory(bag))
     assert frames == prediction.answer.receipt.steps + 1  # every observation, the first one included
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["dataset_sha256"] and manifest["config"]["nodes"]["explorer"]["policy"] == "best"

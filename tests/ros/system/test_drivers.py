@@ -43,7 +43,7 @@ from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.doctor.robot import Listening, robot_findings
 from eqa_nodes.launching.arguments import ARGUMENTS
 from eqa_nodes.launching.plans import LaunchPlan, planned
-from eqa_nodes.recordings.bags.history import BagOptions, read_history
+from eqa_nodes.recordings.bags.history import BagHistory, BagOptions
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import ros_environment
 from eqa_nodes.testing.drivers import Driver, Link, Offer, driver, mount, names
@@ -181,7 +181,7 @@ def test_a_robot_is_asked_and_recorded(ros: Any, name: str, tmp_path: Path, monk
             assert answer.error is ErrorCode.NONE and answer.text == "a sofa" and answer.evidence, answer
         upright(name, pictures(server.requests)[-1])
     bag = next((tmp_path / "run").rglob("*.mcap")).parent
-    frames = list(read_history(bag, options=BagOptions(base_frame="base_floor" if name in FLOOR else "")))
+    frames = list(BagHistory(bag, options=BagOptions(base_frame="base_floor" if name in FLOOR else "")))
     stream = robot.streams[colour_of(robot, name)]
     upright(name, frames[0].rgb)
     assert {*frames[0].rgb.shape[:2]} == {*stream.size}

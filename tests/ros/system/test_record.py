@@ -23,7 +23,7 @@ from rosbags.highlevel import AnyReader
 
 from eqa_nodes.cli import main, record
 from eqa_nodes.core.errors import BadFrame, ConfigError
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.bags.writer import KEYS, BagTopic
 from eqa_nodes.ros import tap as tap_module
 from eqa_nodes.ros.environment import free_domain, ros_environment
@@ -75,7 +75,7 @@ def test_a_robot_is_recorded(robot: dict[str, str], tmp_path: Path, compress: st
     done = _record(robot, *ROLES, "--out", str(tmp_path / "bag"), "--seconds", "3", "--compress", compress, *split)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "can be used for mapping, keyframes and memory, EM-EQA, replay" in done.stdout
-    frames = list(read_history(tmp_path / "bag"))
+    frames = list(BagHistory(tmp_path / "bag"))
     assert len(frames) >= 0.8 * 3 * HZ
     steps = np.diff([f.stamp_ns for f in frames]) * HZ / 1e9
     assert steps == pytest.approx(np.rint(steps), abs=1e-3) and (steps > 0.5).all()
@@ -139,7 +139,7 @@ def test_what_is_masked_is_black_in_the_bag(robot: dict[str, str], tmp_path: Pat
     done = _record(robot, *ROLES, "--out", str(tmp_path / "bag"), "--seconds", "1", "--compress", compress,
                    "--mask-image", "0,0,0.5,0.25", "--mask-image", "0.75,0.5,1,1")
     assert done.returncode == 0, done.stdout + done.stderr
-    for frame in read_history(tmp_path / "bag"):
+    for frame in BagHistory(tmp_path / "bag"):
         for hidden in (np.s_[:12, :32], np.s_[24:, 48:]):
             assert not frame.rgb[hidden].any() and not frame.depth_m[hidden].any()
         assert frame.rgb[24:, :48].all(axis=2).mean() > 0.99 and (frame.depth_m[12:24] > 1.9).all()

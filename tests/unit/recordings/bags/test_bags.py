@@ -16,7 +16,7 @@ from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter, Qos, definition, type_hash
@@ -156,10 +156,10 @@ def test_mistakes_are_named(cdr: Cdr, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="exists already"):
         BagWriter(tmp_path / "bag", topics_of("/question"))
     with pytest.raises(StorageError, match="color, depth"):
-        read_history(tmp_path / "bag")
+        BagHistory(tmp_path / "bag")
     assert trace_of(tmp_path / "bag").poses == []
     with pytest.raises(StorageError, match="cannot be read"):
-        read_history(tmp_path / "nowhere")
+        BagHistory(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(StorageError, match=r"no \.mcap"):
         recover(tmp_path / "empty")

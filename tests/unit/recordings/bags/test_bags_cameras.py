@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.types.geometry import Pose2, Transform, compose
-from eqa_nodes.recordings.bags.history import BagOptions, read_history
+from eqa_nodes.recordings.bags.history import BagHistory, BagOptions
 from tests.fixtures.foreign_bags import BEGIN, COLOR, DEPTH, IMAGE, INFO, OPTICAL, STEP, Row, StandardCdr
 from tests.fixtures.frames import MOUNT, H, W
 from tests.fixtures.odd_cameras import ODD_CAMERAS, OddCamera, assert_is_the_view, view
@@ -50,7 +50,7 @@ def bag_of(cdr: StandardCdr, camera: OddCamera, folder: Path, count: int = 3, la
 def test_frames_are_those_of_a_usual_camera(made: Callable[[np.ndarray, np.ndarray], OddCamera],
                                             standard_cdr: StandardCdr, tmp_path: Path) -> None:
     camera = made(*view())
-    history = read_history(bag_of(standard_cdr, camera, tmp_path / "bag"),
+    history = BagHistory(bag_of(standard_cdr, camera, tmp_path / "bag"),
                            options=BagOptions(depth_unit_m=camera.unit_m))
     frames = list(history)
     assert len(frames) == 3 and not history.dropped
@@ -67,7 +67,7 @@ def test_frames_are_those_of_a_usual_camera(made: Callable[[np.ndarray, np.ndarr
      "no valid transform of 'cam_color_optical_frame': .* whose norm is 1.006")])
 def test_what_fits_nothing_is_named_with_a_remedy(camera: OddCamera, reason: str, standard_cdr: StandardCdr,
                                                   tmp_path: Path) -> None:
-    history = read_history(bag_of(standard_cdr, camera, tmp_path / "bag"))
+    history = BagHistory(bag_of(standard_cdr, camera, tmp_path / "bag"))
     assert not list(history)
     (why, count), *_ = history.dropped.most_common()
     assert count == 3 and np.any([part in why for part in reason.split(" .* ")])
@@ -80,9 +80,9 @@ def test_labels_stay_as_they_are_when_images_are_rectified_and_turned(standard_c
     camera = made._replace(info=made.info | {"d": np.array([-0.2, 0.05, 0.001, -0.001, 0.0])})
     names = np.arange(H * W, dtype=np.uint16).reshape(H, W)
     bag = bag_of(standard_cdr, camera, tmp_path / "bag", labels=names)
-    frame, *_ = read_history(bag)
+    frame, *_ = BagHistory(bag)
     assert frame.labels is not None and np.array_equal(frame.labels, names)
-    straight, *_ = read_history(bag_of(standard_cdr, made, tmp_path / "straight"))
+    straight, *_ = BagHistory(bag_of(standard_cdr, made, tmp_path / "straight"))
     assert frame.rgb.shape == straight.rgb.shape and not np.array_equal(frame.rgb, straight.rgb)
     assert frame.depth_m.shape == names.shape and frame.intrinsics == straight.intrinsics
     assert np.allclose(frame.base_from_camera.matrix(), MOUNT.matrix(), atol=1e-9)
@@ -92,6 +92,6 @@ def test_depth_of_a_camera_beside_colour_is_aligned(standard_cdr: StandardCdr, t
     """A wall 2 m ahead, seen from 0.1 m to the right: 0.1 / 2 * 32 = 1.6 pixels, and 2 columns without a return."""
     beside = compose(MOUNT, Transform((0.1, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
     camera = OddCamera(view()[0], np.full((H, W), 2.0, np.float32), "32FC1")
-    frame, *_ = read_history(bag_of(standard_cdr, camera, tmp_path / "bag", depth_mount=beside))
+    frame, *_ = BagHistory(bag_of(standard_cdr, camera, tmp_path / "bag", depth_mount=beside))
     assert np.array_equal(frame.rgb, camera.rgb) and np.allclose(frame.base_from_camera.matrix(), MOUNT.matrix())
     assert np.allclose(frame.depth_m[:, 2:], 2.0) and not frame.depth_m[:, :2].any()

@@ -14,7 +14,7 @@ from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.media.video import write_video
 from eqa_nodes.recordings.arrays import arrays_of
 from eqa_nodes.recordings.bags.export import write_bag
-from eqa_nodes.recordings.bags.history import BagHistory, BagOptions, read_history
+from eqa_nodes.recordings.bags.history import BagHistory, BagOptions
 from eqa_nodes.recordings.bags.roles import TopicChoice
 from eqa_nodes.recordings.episode_history import survey
 from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
@@ -44,7 +44,7 @@ from tests.fixtures.frames import MOUNT, F, H, W
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_another_robots_bag_is_read_without_being_told_anything(scene: Scene, tmp_path: Path, storage: str) -> None:
-    history = read_history(scene.cdr.write(tmp_path / "bag", scene.rows(), storage))
+    history = BagHistory(scene.cdr.write(tmp_path / "bag", scene.rows(), storage))
     frames = list(history)
     assert len(frames) == len(history) == scene.count and not history.dropped
     for i, frame in enumerate(frames):
@@ -58,13 +58,13 @@ def test_another_robots_bag_is_read_without_being_told_anything(scene: Scene, tm
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_a_single_file_is_a_bag(scene: Scene, tmp_path: Path, storage: str) -> None:
     folder = scene.cdr.write(tmp_path / "bag", scene.rows(), storage)
-    assert len(list(read_history(next(folder.glob("bag.*"))))) == scene.count
+    assert len(list(BagHistory(next(folder.glob("bag.*"))))) == scene.count
 
 
 @pytest.mark.parametrize(("storage", "compression"), [("sqlite3", "file"), ("sqlite3", "message"), ("mcap", "file")])
 def test_a_compressed_bag_is_read(scene: Scene, tmp_path: Path, storage: str, compression: str) -> None:
     folder = scene.cdr.write(tmp_path / "bag", scene.rows(), storage, compression)
-    assert len(list(read_history(folder))) == scene.count
+    assert len(list(BagHistory(folder))) == scene.count
 
 
 def test_old_bags_carry_no_definitions_and_others_strange_ones(scene: Scene, tmp_path: Path) -> None:
@@ -72,17 +72,17 @@ def test_old_bags_carry_no_definitions_and_others_strange_ones(scene: Scene, tmp
     with sqlite3.connect(folder / "bag.db3") as database:
         database.execute("UPDATE message_definitions SET encoded_message_definition = 'strange; definition'")
     database.close()
-    assert len(list(read_history(folder))) == scene.count
+    assert len(list(BagHistory(folder))) == scene.count
     with sqlite3.connect(folder / "bag.db3") as database:
         database.execute("DROP TABLE message_definitions")
         database.execute("UPDATE schema SET schema_version = 3")
     database.close()
-    assert len(list(read_history(folder))) == scene.count
+    assert len(list(BagHistory(folder))) == scene.count
 
 
 def test_every_reading_gives_the_same(scene: Scene, tmp_path: Path) -> None:
     scene.tf_late_ns, scene.info_fields = STEP // 3, {"d": np.array(BENT)}
-    history = read_history(scene.cdr.write(tmp_path / "bag", scene.rows()))
+    history = BagHistory(scene.cdr.write(tmp_path / "bag", scene.rows()))
     first, second = ([(f.stamp_ns, f.map_from_base, f.base_from_camera, f.rgb.tobytes(), f.depth_m.tobytes())
                       for f in history] for _ in range(2))
     assert first == second and len(first) == scene.count
@@ -92,9 +92,9 @@ def test_topics_of_another_robot_are_not_mixed_in(scene: Scene, tmp_path: Path) 
     rows = [row._replace(topic=f"/{robot}{row.topic}") for robot in ("r1", "r2") for row in scene.rows()
             if robot == "r1" or row.topic != DEPTH]
     folder = scene.cdr.write(tmp_path / "bag", rows)
-    assert len(list(read_history(folder, options=BagOptions(namespace="r1")))) == scene.count
+    assert len(list(BagHistory(folder, options=BagOptions(namespace="r1")))) == scene.count
     with pytest.raises(StorageError, match="no topic for depth"):
-        read_history(folder, options=BagOptions(namespace="r2"))
+        BagHistory(folder, options=BagOptions(namespace="r2"))
 
 
 @pytest.mark.parametrize(("encoding", "padding"), [("rgb8", 0), ("bgr8", 0), ("bgr8", 5), ("rgba8", 0), ("bgra8", 3),
@@ -184,11 +184,11 @@ def test_depth_is_that_of_the_nearest_stamp_within_the_tolerance(scene: Scene, t
     scene.depth_late_ns = 15_000_000
     rows = scene.rows()
     rows += [scene.depth_row(0, scene.stamp(i) - 18_000_000) for i in range(1, scene.count)]  # near, but not nearest
-    history = read_history(scene.cdr.write(tmp_path / "bag", rows))
+    history = BagHistory(scene.cdr.write(tmp_path / "bag", rows))
     frames = list(history)
     assert [f.stamp_ns for f in frames] == [scene.stamp(i) for i in range(scene.count)]
     assert all(np.array_equal(f.depth_m, scene.depth_m(i)) for i, f in enumerate(frames))
-    narrow = read_history(tmp_path / "bag", options=BagOptions(tolerance_s=0.01))
+    narrow = BagHistory(tmp_path / "bag", options=BagOptions(tolerance_s=0.01))
     assert not list(narrow) and narrow.dropped["no depth"] == scene.count
 
 
@@ -200,7 +200,7 @@ def test_each_depth_image_is_decoded_once_and_serves_the_color_image_nearest_to_
     real = messages.depth_of
     monkeypatch.setattr(messages, "depth_of",
                         lambda image, unit: decoded.append(messages.stamp_of(image)) or real(image, unit))
-    history = read_history(folder)
+    history = BagHistory(folder)
     assert [f.stamp_ns for f in history] == [scene.stamp(i) for i in range(scene.count)]
     assert history.dropped == {"no depth": scene.count}
     assert decoded == [scene.stamp(i) for i in range(scene.count)]
@@ -214,14 +214,14 @@ def test_the_map_frame_may_have_another_name(scene: Scene, tmp_path: Path, map_f
     assert len(frames_of(scene, tmp_path / "bag", map_frame=said)) == scene.count
     if said:
         with pytest.raises(StorageError, match="frames begin at mocap"):
-            read_history(tmp_path / "bag")
+            BagHistory(tmp_path / "bag")
 
 
 def test_a_map_that_the_robot_does_not_hang_from_is_none(scene: Scene, tmp_path: Path) -> None:
     scene.map_frame = ""
     link = scene.cdr.tf("map", "door", BEGIN, Transform.identity())
     stray = Row("/tf_static", "tf2_msgs/msg/TFMessage", BEGIN, scene.cdr("tf2_msgs/msg/TFMessage", transforms=[link]))
-    assert len(list(read_history(scene.cdr.write(tmp_path / "bag", [*scene.rows(), stray])))) == scene.count
+    assert len(list(BagHistory(scene.cdr.write(tmp_path / "bag", [*scene.rows(), stray])))) == scene.count
 
 
 def test_slashes_before_frames_and_another_base_frame(scene: Scene, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_odometry_tells_the_pose_where_no_transform_does(scene: Scene, tmp_path:
         pose = c.make("geometry_msgs/msg/PoseWithCovariance", pose=c.pose(Transform((i / 10, 0.0, 0.0), (0, 0, 0, 1))))
         rows.append(Row("/robot/odometry", "nav_msgs/msg/Odometry", scene.stamp(i), c(
             "nav_msgs/msg/Odometry", header=c.header(scene.stamp(i), "odom"), child_frame_id="base_link", pose=pose)))
-    frames = list(read_history(c.write(tmp_path / "bag", rows)))
+    frames = list(BagHistory(c.write(tmp_path / "bag", rows)))
     assert [f.map_from_base.xyz[0] for f in frames] == pytest.approx([i / 10 for i in range(scene.count)])
 
 
@@ -256,16 +256,16 @@ def test_topics_can_be_named(scene: Scene, tmp_path: Path) -> None:
     other = [row._replace(topic="/d/image") for row in scene.rows() if row.topic == scene.color]
     folder = scene.cdr.write(tmp_path / "bag", [*scene.rows(), *other])
     with pytest.raises(StorageError, match="color may be /a/image or /d/image: .* --remap color:=TOPIC"):
-        read_history(folder)
-    assert len(list(read_history(folder, options=BagOptions({"color": "/a/image"})))) == scene.count
+        BagHistory(folder)
+    assert len(list(BagHistory(folder, options=BagOptions({"color": "/a/image"})))) == scene.count
     with pytest.raises(StorageError, match="no topic '/d' of .* for depth: it has /a/image, /b/image, /d/image"):
-        read_history(folder, options=BagOptions({"depth": "/d"}))
+        BagHistory(folder, options=BagOptions({"depth": "/d"}))
     with pytest.raises(StorageError, match="for camera_info: it has /c/info"):
-        read_history(folder, options=BagOptions({"camera_info": "/a/image"}))
+        BagHistory(folder, options=BagOptions({"camera_info": "/a/image"}))
     with pytest.raises(ConfigError, match="unknown role 'colour'"):
-        read_history(folder, options=BagOptions({"colour": "/a/image"}))
+        BagHistory(folder, options=BagOptions({"colour": "/a/image"}))
     with pytest.raises(ConfigError, match="/a/image to several roles"):
-        read_history(folder, options=BagOptions({"color": "/a/image", "depth": "/a/image"}))
+        BagHistory(folder, options=BagOptions({"color": "/a/image", "depth": "/a/image"}))
 
 
 @pytest.mark.parametrize(("topics", "color", "depth", "info"), [
@@ -299,7 +299,7 @@ def test_depth_from_another_place_than_the_color_is_refused(scene: Scene, tmp_pa
     for name, offset, used in (("near", 0.001, scene.count), ("far", 0.05, 0)):
         link = c.tf(OPTICAL, scene.depth_frame, BEGIN, Transform((offset, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
         static = Row("/tf_static", "tf2_msgs/msg/TFMessage", BEGIN, c("tf2_msgs/msg/TFMessage", transforms=[link]))
-        history = read_history(c.write(tmp_path / name, [*rows, static]))
+        history = BagHistory(c.write(tmp_path / name, [*rows, static]))
         assert len(list(history)) == used
         assert used or "aligned to colour" in next(iter(history.dropped))
 
@@ -312,6 +312,6 @@ def test_depth_from_another_place_than_the_color_is_refused(scene: Scene, tmp_pa
 def test_whoever_reads_a_bag_says_why_no_frame_is_usable(scene: Scene, tmp_path: Path,
                                                          read: Callable[[BagHistory], object]) -> None:
     scene.depth_late_ns = 30_000_000
-    history = read_history(scene.cdr.write(tmp_path / "bag", scene.rows()))
+    history = BagHistory(scene.cdr.write(tmp_path / "bag", scene.rows()))
     with pytest.raises(StorageError, match="history bag has no usable frame: 6 x no color; 6 x no depth"):
         read(history)

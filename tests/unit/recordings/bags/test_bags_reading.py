@@ -15,13 +15,12 @@ from eqa_nodes.core.types.floor import Candidate, Frontier
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, Evidence
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.recordings.bags.history import BagOptions, read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.bags.reader import open_bag
 from eqa_nodes.recordings.bags.recover import recover
-from eqa_nodes.recordings.bags.roles import FORMER
 from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter
-from tests.fixtures.bags import FRAME_TOPICS, SECOND, TYPES, Cdr, kettle, needs_messages, record_frames, topics_of
+from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, kettle, needs_messages, record_frames, topics_of
 from tests.fixtures.frames import LABELS, frame
 
 pytestmark = needs_messages
@@ -31,7 +30,7 @@ def test_frames_come_back_as_they_were(cdr: Cdr, tmp_path: Path) -> None:
     writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS))
     record_frames(cdr, writer, 5)
     writer.close()
-    history = read_history(tmp_path / "bag")
+    history = BagHistory(tmp_path / "bag")
     frames = list(history)
     assert len(frames) == len(history) == 5
     assert not history.dropped
@@ -45,37 +44,6 @@ def test_frames_come_back_as_they_were(cdr: Cdr, tmp_path: Path) -> None:
     assert [f.stamp_ns for f in history] == [f.stamp_ns for f in frames]
 
 
-def test_odometry_tells_the_pose_where_no_transform_does(cdr: Cdr, tmp_path: Path) -> None:
-    writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS))
-    record_frames(cdr, writer, 3, base="odom")
-    writer.close()
-    assert [round(f.pose.x, 6) for f in read_history(tmp_path / "bag")] == [0.3, 0.6, 0.9]
-
-
-def test_a_namespace_is_found_or_asked_for(cdr: Cdr, tmp_path: Path) -> None:
-    for folder, robots in (("one", ("r1",)), ("two", ("r1", "r2"))):
-        images = ("/camera/color/image_raw", "/camera/depth/image_raw", "/camera/color/camera_info")
-        topics = {f"/{r}{name}": BagTopic(TYPES[name]) for r in robots for name in images}
-        writer = BagWriter(tmp_path / folder, {**topics, **topics_of("/tf", "/tf_static", "/odom")})
-        for robot in robots:
-            record_frames(cdr, _Prefixed(writer, f"/{robot}", images), 2)  # type: ignore[arg-type]
-        writer.close()
-    assert len(list(read_history(tmp_path / "one"))) == 2
-    with pytest.raises(StorageError, match="/r1/camera/color/image_raw or /r2/camera/color/image_raw: .*--namespace"):
-        read_history(tmp_path / "two")
-    assert len(list(read_history(tmp_path / "two", options=BagOptions(namespace="r1")))) == 2
-
-
-class _Prefixed:
-    """A writer that puts some topics under a namespace."""
-
-    def __init__(self, writer: BagWriter, prefix: str, names: tuple[str, ...]) -> None:
-        self._writer, self._prefix, self._names = writer, prefix, names
-
-    def write(self, topic: str, stamp_ns: int, data: bytes) -> int:
-        return self._writer.write(self._prefix + topic if topic in self._names else topic, stamp_ns, data)
-
-
 def test_unusable_images_are_counted_and_the_rest_is_read(cdr: Cdr, tmp_path: Path) -> None:
     writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS))
     record_frames(cdr, writer, 2)
@@ -86,7 +54,7 @@ def test_unusable_images_are_counted_and_the_rest_is_read(cdr: Cdr, tmp_path: Pa
     writer.write("/camera/color/image_raw", 2 * SECOND + 1000, cdr.image(late.rgb, "yuv422", 2 * SECOND + 1000))
     writer.write("/camera/depth/image_raw", 2 * SECOND + 1000, cdr.image(late.depth_m, "32FC1", 2 * SECOND + 1000))
     writer.close()
-    history = read_history(tmp_path / "bag")
+    history = BagHistory(tmp_path / "bag")
     assert len(list(history)) == 2
     assert sum(history.dropped.values()) == 3
     assert any("no depth" in reason for reason in history.dropped)
@@ -94,7 +62,7 @@ def test_unusable_images_are_counted_and_the_rest_is_read(cdr: Cdr, tmp_path: Pa
     assert any("yuv422" in reason for reason in history.dropped)
 
 
-def test_depth_in_millimetres_and_labels(cdr: Cdr, tmp_path: Path) -> None:
+def test_labels_come_back_with_their_table(cdr: Cdr, tmp_path: Path) -> None:
     writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS, "/labels/image_raw", "/labels/table"))
     record_frames(cdr, writer, 1)
     f = frame(2 * SECOND, boxes={1: (0, 0, 12, 12)})
@@ -102,27 +70,14 @@ def test_depth_in_millimetres_and_labels(cdr: Cdr, tmp_path: Path) -> None:
     writer.write("/labels/table", SECOND, cdr("eqa_interfaces/msg/LabelArray", labels=[kettle(cdr)]))
     writer.write("/labels/image_raw", SECOND, cdr.image(f.labels, "16UC1", SECOND))
     writer.close()
-    history = read_history(tmp_path / "bag")
+    history = BagHistory(tmp_path / "bag")
     read, = history
     assert read.labels is not None
     assert np.array_equal(read.labels, f.labels)
     assert history.labels[1] == LABELS[1]._replace(attributes={"colour": "red"})
-    millimetres = BagWriter(tmp_path / "mm", topics_of(*FRAME_TOPICS))
-    record_frames(cdr, millimetres, 1)
-    late = SECOND + 1000  # within the slop of a second colour image
-    millimetres.write("/tf", late, cdr("tf2_msgs/msg/TFMessage", transforms=[
-        cdr.tf("map", "odom", late, Transform.identity()), cdr.tf("odom", "base_link", late, f.map_from_base)]))
-    millimetres.write("/camera/color/image_raw", late, cdr.image(f.rgb, "bgr8", late))
-    millimetres.write("/camera/depth/image_raw", late, cdr.image((f.depth_m * 1000).astype(np.uint16), "16UC1", late))
-    millimetres.close()
-    read = list(read_history(tmp_path / "mm"))[1]
-    assert np.allclose(read.depth_m, f.depth_m)
-    assert np.array_equal(read.rgb, f.rgb[..., ::-1])
 
 
-@pytest.mark.parametrize("former", [False, True])
-def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path, former: bool) -> None:
-    """Also from a bag of an older version, which has decisions and answers as JSON."""
+def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
     decision = TraceDecision(2 * SECOND, Pose2(1.0, 2.0, 0.5), Pose2(3.0, 4.0, 0.0), "frontier near the kitchen",
                              (Candidate(3.0, 4.0, 0.7, "kitchen"),))
     answer = Answer("red", 0.9, evidence=(Evidence(1, SECOND, Pose2(0.3, 0.0, 0.0), "red kettle"),),
@@ -131,8 +86,7 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path, former: bool) -> None:
                      (CallPicture(1, now=True),), reasons="a kettle, red", tokens_in=900)
     names = ("/tf", "/question", "/answer", "/decision", "/model_calls", "/map", "/explored", "/frontiers",
              "/keyframes")
-    old = dict.fromkeys(("/answer", "/decision"), BagTopic(FORMER)) if former else {}
-    writer = BagWriter(tmp_path / "bag", topics_of(*names) | old)
+    writer = BagWriter(tmp_path / "bag", topics_of(*names))
     writer.write("/tf", SECOND, cdr("tf2_msgs/msg/TFMessage", transforms=[
         cdr.tf("map", "base_link", SECOND, Pose2(0.3, 0.0, 0.1).transform())]))
     writer.write("/question", SECOND, cdr.text("What colour is the kettle?"))
@@ -140,7 +94,7 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path, former: bool) -> None:
     writer.write("/frontiers", SECOND, cdr("eqa_interfaces/msg/FrontierArray", frontiers=[
         cdr.make("eqa_interfaces/msg/Frontier", position=point, heading=0.25, length=1.5)]))
     writer.write("/model_calls", 2 * SECOND, cdr.text(dumps(call)))
-    writer.write("/decision", 2 * SECOND, cdr.text(dumps(decision)) if former else cdr.decision(decision))
+    writer.write("/decision", 2 * SECOND, cdr.decision(decision))
     cells = np.array([[-1, 0, 100], [0, 0, -1]], np.int8)
     info = cdr.make("nav_msgs/msg/MapMetaData", resolution=0.1, width=3, height=2,
                     origin=cdr.pose(Transform((-1.0, -2.0, 0.0), (0, 0, 0, 1))))
@@ -155,8 +109,7 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path, former: bool) -> None:
         "eqa_interfaces/msg/Keyframe", header=cdr.header(SECOND, "map"), keyframe_id=1, image=image,
         pose=cdr.pose(Pose2(0.3, 0.0, 0.1).transform()), sightings=[sighting], caption="kitchen: red kettle",
         region="kitchen"))
-    writer.write("/answer", 3 * SECOND, cdr.text(dumps(answer)) if former else
-                 cdr.answer(answer, "What colour is the kettle?", 3 * SECOND))
+    writer.write("/answer", 3 * SECOND, cdr.answer(answer, "What colour is the kettle?", 3 * SECOND))
     writer.close()
 
     trace = trace_of(tmp_path / "bag")
@@ -174,11 +127,9 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path, former: bool) -> None:
     assert keyframe.sightings[0].label.attributes == {"colour": "red"}
 
 
-def test_a_foreign_decision_is_named(cdr: Cdr, tmp_path: Path) -> None:
-    writer = BagWriter(tmp_path / "bag", {**topics_of("/tf"), "/decision": BagTopic(FORMER)})
-    link = cdr.tf("map", "base_link", 1, Transform.identity())
-    writer.write("/tf", 1, cdr("tf2_msgs/msg/TFMessage", transforms=[link]))
-    writer.write("/decision", 1, cdr.text("go left"))
+def test_a_model_call_that_is_not_json_is_named(cdr: Cdr, tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", topics_of("/model_calls"))
+    writer.write("/model_calls", 1, cdr.text("go left"))
     writer.close()
     with pytest.raises(StorageError, match="go left"):
         trace_of(tmp_path / "bag")
@@ -192,25 +143,13 @@ def test_an_error_that_nobody_knows_is_named(cdr: Cdr, tmp_path: Path) -> None:
         trace_of(tmp_path / "bag")
 
 
-def test_the_same_messages_give_the_same_history(cdr: Cdr, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        writer = BagWriter(tmp_path / name, topics_of(*FRAME_TOPICS))
-        record_frames(cdr, writer, 3)
-        if name == "b":
-            writer.flush()  # where chunks end depends on the clock; what is read must not
-        writer.close()
-    a, b = (list(read_history(tmp_path / name)) for name in ("a", "b"))
-    assert [(f.stamp_ns, f.map_from_base, f.rgb.tobytes(), f.depth_m.tobytes()) for f in a] == [
-        (f.stamp_ns, f.map_from_base, f.rgb.tobytes(), f.depth_m.tobytes()) for f in b]
-
-
 def test_the_last_view_is_that_of_the_last_image(cdr: Cdr, tmp_path: Path) -> None:
     late = BagTopic("std_msgs/msg/String", "event")
     writer = BagWriter(tmp_path / "bag", {**topics_of(*FRAME_TOPICS), "/late": late})
     record_frames(cdr, writer, 3)
     writer.write("/late", 500 * SECOND, cdr.text("long after"))  # so that the end of the bag alone holds no image
     writer.close()
-    last = list(read_history(tmp_path / "bag"))[-1]
+    last = list(BagHistory(tmp_path / "bag"))[-1]
     assert trace_of(tmp_path / "bag").view == jpeg_of_pixels(last.rgb)
     with open_bag(tmp_path / "bag") as bag:
         assert bag.last("color").header.stamp.sec == last.stamp_ns // SECOND

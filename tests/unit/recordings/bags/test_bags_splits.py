@@ -13,7 +13,7 @@ from rosbags.highlevel import AnyReader
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings.bags.check import check_bag
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter, Qos
 from eqa_nodes.recordings.episode_history import survey
@@ -33,10 +33,10 @@ def _facts(bag: Path) -> dict[str, object]:
     return dict(yaml.safe_load((bag / "metadata.yaml").read_text())["rosbag2_bagfile_information"])
 
 
-@pytest.fixture(params=["none", "lz4", "zstd"])
-def split_bag(cdr: Cdr, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+@pytest.fixture
+def split_bag(cdr: Cdr, tmp_path: Path) -> Path:
     """Ten frames, a second apart, in files of three seconds."""
-    config = RecordingConfig(compression=request.param, split_s=3.0)
+    config = RecordingConfig(compression="zstd", split_s=3.0)
     writer = BagWriter(tmp_path / "bag", _topics(), config=config)
     record_frames(cdr, writer, 10)
     writer.close()
@@ -64,7 +64,7 @@ def test_the_frames_are_those_of_one_file(cdr: Cdr, split_bag: Path, tmp_path: P
     record_frames(cdr, whole, 10)
     whole.close()
     one, many = ([(f.stamp_ns, f.map_from_base, f.base_from_camera, f.rgb.tobytes(), f.depth_m.tobytes())
-                  for f in read_history(bag)] for bag in (tmp_path / "whole", split_bag))
+                  for f in BagHistory(bag)] for bag in (tmp_path / "whole", split_bag))
     assert len(one) == 10 and one == many
     assert not check_bag(split_bag).uses["EM-EQA"]
 
@@ -73,7 +73,7 @@ def test_every_file_stands_alone_for_other_readers(split_bag: Path, tmp_path: Pa
     decoder = pytest.importorskip("mcap_ros2.decoder", reason="mcap-ros2-support, a second decoder, is not installed")
     for i, frames in enumerate((3, 3, 3, 1)):
         file = split_bag / f"bag_{i}.mcap"
-        assert len(list(read_history(file))) == frames
+        assert len(list(BagHistory(file))) == frames
         with file.open("rb") as stream:
             reader = make_reader(stream, validate_crcs=True, decoder_factories=[decoder.DecoderFactory()])
             found = list(reader.iter_decoded_messages())
@@ -119,8 +119,7 @@ def test_files_end_at_a_size(cdr: Cdr, tmp_path: Path) -> None:
         assert [stamp for _, stamp, _ in reader.messages()] == list(range(40))
 
 
-@pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
-@pytest.mark.parametrize("cut", [1, 1000, 4000])
+@pytest.mark.parametrize(("compression", "cut"), [("none", 1), ("lz4", 1000), ("zstd", 4000)])
 def test_a_torn_split_bag_is_mended_in_place(cdr: Cdr, tmp_path: Path, compression: str, cut: int) -> None:
     bag = tmp_path / "bag"
     writer = BagWriter(bag, topics_of("/question"), config=RecordingConfig(compression=compression, split_s=10.0))
@@ -146,22 +145,6 @@ def test_a_torn_split_bag_is_mended_in_place(cdr: Cdr, tmp_path: Path, compressi
             assert len(list(reader.iter_messages())) == reader.get_summary().statistics.message_count  # type: ignore[union-attr]
 
 
-def test_mending_may_be_interrupted_and_repeated(cdr: Cdr, tmp_path: Path) -> None:
-    bag = tmp_path / "bag"
-    writer = BagWriter(bag, topics_of("/question"))
-    for i in range(5):
-        writer.write("/question", i, cdr.text(noise_of(300)))
-        writer.flush()
-    del writer
-    whole = (bag / "bag_0.mcap").stat().st_size
-    assert recover(bag) == 5
-    mended = (bag / "bag_0.mcap").read_bytes()
-    for size in range(whole, len(mended), 97):
-        (bag / "bag_0.mcap").write_bytes(mended[:size])
-        (bag / "metadata.yaml").unlink()
-        assert recover(bag) == 5 and (bag / "bag_0.mcap").read_bytes() == mended
-
-
 def test_damage_in_the_middle_keeps_what_is_before_it(cdr: Cdr, tmp_path: Path) -> None:
     bag = tmp_path / "bag"
     writer = BagWriter(bag, topics_of("/question"))
@@ -177,16 +160,6 @@ def test_damage_in_the_middle_keeps_what_is_before_it(cdr: Cdr, tmp_path: Path) 
     assert recover(bag) == 5
 
 
-def test_two_writers_on_one_folder_are_refused(cdr: Cdr, tmp_path: Path) -> None:
-    first = BagWriter(tmp_path / "bag", topics_of("/question"))
-    with pytest.raises(StorageError, match="exists already: name another folder"):
-        BagWriter(tmp_path / "bag", topics_of("/question"))
-    first.write("/question", 1, cdr.text("undisturbed"))
-    first.close()
-    with AnyReader([tmp_path / "bag"]) as reader:
-        assert len(list(reader.messages())) == 1
-
-
 def test_topics_may_come_later(cdr: Cdr, tmp_path: Path) -> None:
     writer = BagWriter(tmp_path / "bag", topics_of("/question"), config=RecordingConfig(split_s=2.0))
     writer.write("/question", 0, cdr.text("a"))
@@ -199,11 +172,11 @@ def test_topics_may_come_later(cdr: Cdr, tmp_path: Path) -> None:
             ("/question", 0), ("/answer", 1), ("/answer", 3 * SECOND)]
 
 
-@pytest.mark.parametrize("number", [0, 1, 3])
+@pytest.mark.parametrize("number", [0, 3])
 def test_of_a_bag_that_lost_a_file_the_rest_is_read_and_the_gap_is_named(split_bag: Path, number: int) -> None:
-    whole, name = [f.stamp_ns for f in read_history(split_bag)], f"bag_{number}.mcap"
+    whole, name = [f.stamp_ns for f in BagHistory(split_bag)], f"bag_{number}.mcap"
     (split_bag / name).unlink()
-    history = read_history(split_bag)
+    history = BagHistory(split_bag)
     assert [f.stamp_ns for f in history] == [stamp for i, stamp in enumerate(whole) if i // 3 != number]
     assert history.dropped == {f"the file {name} of the bag is missing": 1}
     report = check_bag(split_bag)
@@ -223,9 +196,9 @@ def test_without_the_file_that_held_the_static_transforms_this_is_the_reason(tmp
     facts = {"rosbag2_bagfile_information": {**_facts(folder), "relative_file_paths": [one.name, two.name]}}
     (folder / "metadata.yaml").write_text(yaml.safe_dump(facts))
     one.unlink()
-    history = read_history(folder)
+    history = BagHistory(folder)
     with pytest.raises(StorageError, match=f"3 x no transform of '{OPTICAL}' in the bag; 1 x the file {one.name} of"):
         survey(history)
     two.unlink()
     with pytest.raises(StorageError, match=rf"files are missing.*{one.name}.*{two.name}"):
-        read_history(folder)
+        BagHistory(folder)

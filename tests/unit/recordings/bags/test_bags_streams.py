@@ -10,7 +10,7 @@ import pytest
 
 from eqa_nodes.core.camera.image_geometry import Distortion, Rectifier
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.wire import images
 from tests.fixtures.foreign_bags import (
     BEGIN,
@@ -79,7 +79,7 @@ def test_an_unknown_lens_is_refused_unless_the_images_are_rectified(scene: Scene
     scene.info_fields = {"d": np.array(BENT[:4]), "distortion_model": "omnidirectional"}
     folder = scene.cdr.write(tmp_path / "bag", scene.rows())
     with pytest.raises(BadFrame, match="distortion 'omnidirectional' with 4 coefficients cannot be taken out"):
-        read_history(folder)
+        BagHistory(folder)
     scene.color, scene.depth = "/cam/color/image_rect_color", "/cam/depth_registered/image_rect"
     assert len(frames_of(scene, tmp_path / "rectified")) == scene.count
 
@@ -89,7 +89,7 @@ def test_an_unknown_lens_is_refused_unless_the_images_are_rectified(scene: Scene
 def test_camera_info_may_come_once_and_late(scene: Scene, tmp_path: Path) -> None:
     rows = [row for row in scene.rows() if row.topic != INFO]
     late = Row(INFO, "sensor_msgs/msg/CameraInfo", scene.stamp(4), scene.camera_info(scene.stamp(4)))
-    assert len(list(read_history(scene.cdr.write(tmp_path / "bag", [*rows, late])))) == scene.count
+    assert len(list(BagHistory(scene.cdr.write(tmp_path / "bag", [*rows, late])))) == scene.count
 
 
 def test_intrinsics_are_those_of_the_nearest_stamp(scene: Scene, tmp_path: Path) -> None:
@@ -97,13 +97,13 @@ def test_intrinsics_are_those_of_the_nearest_stamp(scene: Scene, tmp_path: Path)
     for i in range(scene.count):
         k = np.array([F + i, 0, 31.5, 0, F, 23.5, 0, 0, 1], np.float64)
         rows.append(Row(INFO, "sensor_msgs/msg/CameraInfo", scene.stamp(i) + 5, scene.camera_info(scene.stamp(i), k=k)))
-    frames = list(read_history(scene.cdr.write(tmp_path / "bag", rows)))
+    frames = list(BagHistory(scene.cdr.write(tmp_path / "bag", rows)))
     assert [f.intrinsics.fx for f in frames] == [F + i for i in range(scene.count)]
 
 
 def test_transforms_may_be_recorded_later_than_the_images(scene: Scene, tmp_path: Path) -> None:
     rows = [row._replace(log_ns=row.log_ns + STEP * 15 // 2) if row.topic == "/tf" else row for row in scene.rows()]
-    assert len(list(read_history(scene.cdr.write(tmp_path / "bag", rows)))) == scene.count
+    assert len(list(BagHistory(scene.cdr.write(tmp_path / "bag", rows)))) == scene.count
 
 
 def test_a_long_bag_needs_no_more_memory_than_a_short_one(standard_cdr: StandardCdr, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_long_bag_needs_no_more_memory_than_a_short_one(standard_cdr: Standard
     for count in (100, 400):
         scene = Scene(standard_cdr, count)
         folder = standard_cdr.write(tmp_path / str(count), scene.rows(), "sqlite3")
-        history = read_history(folder)
+        history = BagHistory(folder)
         tracemalloc.start()
         assert sum(1 for _ in history) == count
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -122,7 +122,7 @@ def test_a_long_bag_needs_no_more_memory_than_a_short_one(standard_cdr: Standard
 def test_images_of_two_seconds_at_most_wait_for_a_pose(scene: Scene, tmp_path: Path) -> None:
     scene.count = 60
     rows = [row for row in scene.rows() if row.topic != "/tf" or row.log_ns < scene.stamp(5)]
-    history = read_history(scene.cdr.write(tmp_path / "bag", rows))
+    history = BagHistory(scene.cdr.write(tmp_path / "bag", rows))
     assert len(list(history)) == 5
     assert sum(history.dropped.values()) == 55 and "no transform" in next(iter(history.dropped))
 
@@ -132,7 +132,7 @@ def test_time_may_jump_back(standard_cdr: StandardCdr, tmp_path: Path) -> None:
     later = Scene(standard_cdr)
     later.stamp = lambda i: BEGIN + 100 * 10**9 + i * STEP  # type: ignore[method-assign]
     again = [row._replace(log_ns=row.log_ns + 200 * 10**9) for row in Scene(standard_cdr).rows()]
-    history = read_history(standard_cdr.write(tmp_path / "bag", [*later.rows(), *again]))
+    history = BagHistory(standard_cdr.write(tmp_path / "bag", [*later.rows(), *again]))
     assert [f.stamp_ns for f in history] == [s.stamp(i) for s in (later, Scene(standard_cdr)) for i in range(6)]
 
 
@@ -146,7 +146,7 @@ def test_poses_from_before_and_after_a_clock_was_set_back_are_not_mixed(standard
     after.stamp = lambda i: BEGIN + shift_ns + i * STEP  # type: ignore[method-assign]
     after.x = lambda stamp_ns: 100.0 + (stamp_ns - BEGIN - shift_ns) / 1e9  # type: ignore[method-assign]
     later = [row._replace(log_ns=row.log_ns + back_s * 10**9) for row in after.rows()]
-    frames = list(read_history(standard_cdr.write(tmp_path / "bag", [*before.rows(), *later])))
+    frames = list(BagHistory(standard_cdr.write(tmp_path / "bag", [*before.rows(), *later])))
     xs = [frame.map_from_base.xyz[0] for frame in frames]
     assert len(frames) >= 77 and sorted(xs) == xs
     assert all((before if x < 50 else after).x(frame.stamp_ns) == pytest.approx(x)
@@ -156,16 +156,16 @@ def test_poses_from_before_and_after_a_clock_was_set_back_are_not_mixed(standard
 def test_a_wild_stamp_among_the_transforms_spoils_little(standard_cdr: StandardCdr, tmp_path: Path) -> None:
     scene = Scene(standard_cdr, 40)
     wild = Row("/tf", "tf2_msgs/msg/TFMessage", scene.stamp(10) + 1, scene.moving(scene.stamp(10**6)))
-    assert len(list(read_history(standard_cdr.write(tmp_path / "bag", [*scene.rows(), wild])))) >= 38
+    assert len(list(BagHistory(standard_cdr.write(tmp_path / "bag", [*scene.rows(), wild])))) >= 38
 
 
 def test_images_wait_in_bounded_memory(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row for row in scene.rows() if row.topic != "/tf" or row.log_ns > scene.stamp(3)]
     late = [Row("/tf", "tf2_msgs/msg/TFMessage", scene.stamp(4), scene.moving(scene.stamp(-1)))]
     folder = scene.cdr.write(tmp_path / "bag", [*rows, *late])
-    assert len(list(read_history(folder))) == scene.count
+    assert len(list(BagHistory(folder))) == scene.count
     monkeypatch.setattr("eqa_nodes.wire.pairing._HOLD_BYTES", 2 * 7 * H * W)  # two images of each kind
-    history = read_history(folder)
+    history = BagHistory(folder)
     assert 0 < len(list(history)) < scene.count and any("no transform" in why for why in history.dropped)
 
 
@@ -178,7 +178,7 @@ def test_a_bag_that_is_cut_short_is_named(scene: Scene, tmp_path: Path, storage:
     for share in np.linspace(0, 0.99, 25):
         file.write_bytes(whole[:int(share * len(whole))])
         with pytest.raises(StorageError, match="cannot be read|no topic"):
-            list(read_history(file))
+            list(BagHistory(file))
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3", "metadata"])
@@ -192,7 +192,7 @@ def test_mutated_bags_give_frames_or_a_named_error(scene: Scene, tmp_path: Path,
     for _ in range(MUTATIONS):
         file.write_bytes(mutated(whole, rng))
         try:
-            read += len(list(read_history(folder if storage == "metadata" else file)))
+            read += len(list(BagHistory(folder if storage == "metadata" else file)))
         except (StorageError, BadFrame):
             continue
     assert 0 < read < 2 * MUTATIONS + 1

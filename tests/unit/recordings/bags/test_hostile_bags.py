@@ -20,8 +20,8 @@ from PIL import Image
 from rosbags.rosbag2 import storage_mcap
 
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.recordings.bags import bounded
-from eqa_nodes.recordings.bags.bounded import MAX_BYTES, check_storage, unpack_lz4, unpack_message, unpack_zstd
+from eqa_nodes.recordings.bags import bag_files
+from eqa_nodes.recordings.bags.bag_files import MAX_BYTES, check_storage, unpack_lz4, unpack_message, unpack_zstd
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.histories import open_history
@@ -133,7 +133,7 @@ def test_a_file_that_unpacks_to_more_than_the_disk_holds_is_refused(tmp_path: Pa
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     bag = StandardCdr().write(tmp_path / "bag", Scene(StandardCdr()).rows(), compression="file")
     assert list(open_history(bag))
-    monkeypatch.setattr(bounded.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1 << 28))
+    monkeypatch.setattr(bag_files.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1 << 28))
     next(bag.glob("*.zstd")).write_bytes(zstd_bomb(1 << 30))
     with pytest.raises(StorageError, match="fits into"):
         open_history(bag)

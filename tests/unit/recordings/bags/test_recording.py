@@ -14,7 +14,7 @@ from rosbags.highlevel import AnyReader
 
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.recordings.bags import recording as recording_module
-from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.bags.recording import BagRecording, Listener
 from eqa_nodes.recordings.bags.writer import BagWriter
 from eqa_nodes.recordings.options import RecordingConfig
@@ -71,7 +71,7 @@ def test_what_is_brought_is_in_the_bag(cdr: Cdr, tmp_path: Path, config: Recordi
     record_frames(cdr, plain, 6)
     plain.close()
     assert not recording.dropped and recording.counts == plain.counts
-    for read, wanted in zip(read_history(tmp_path / "bag"), read_history(tmp_path / "plain"), strict=True):
+    for read, wanted in zip(BagHistory(tmp_path / "bag"), BagHistory(tmp_path / "plain"), strict=True):
         assert (read.stamp_ns, read.intrinsics, read.map_from_base) == (
             wanted.stamp_ns, wanted.intrinsics, wanted.map_from_base)
         assert np.array_equal(read.rgb, wanted.rgb) or config.color == "jpeg"

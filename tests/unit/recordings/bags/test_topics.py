@@ -10,7 +10,7 @@ import pytest
 
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.recordings.bags.history import BagOptions, read_history
+from eqa_nodes.recordings.bags.history import BagHistory, BagOptions
 from eqa_nodes.recordings.bags.reader import open_bag
 from tests.fixtures.foreign_bags import COLOR, COMPRESSED, DEPTH, INFO, Row, Scene, StandardCdr, depth_png, jpeg
 from tests.fixtures.ros1_bags import write_ros1
@@ -32,7 +32,7 @@ def written(scene: Scene, path: Path, rows: list[Row], ros1: bool = False, empty
 def topics(bag: Path, **options: object) -> dict[str, str]:
     """Return the topics of the roles, after all frames were read."""
     how = BagOptions(**options)  # type: ignore[arg-type]
-    history = read_history(bag, options=how)
+    history = BagHistory(bag, options=how)
     assert len(list(history)) == 6 and not history.dropped
     with open_bag(bag, how.namespace, how.remap) as opened:
         return {role: opened.topics.get(role, "") for role in ("color", "depth", "camera_info", "tf", "odom")}
@@ -64,7 +64,7 @@ def test_several_odometries(scene: Scene, tmp_path: Path, ros1: bool, names: tup
     without = written(scene, tmp_path / "without", [row for row in rows if row.topic != "/tf"], ros1)
     if not taken:
         with pytest.raises(StorageError, match=r"odom may be /\S+ or /\S+: name the robot .* --remap odom:=TOPIC"):
-            read_history(without)
+            BagHistory(without)
     topics(without, remap={"odom": taken or names[0]})
 
 
@@ -72,7 +72,7 @@ def test_several_odometries(scene: Scene, tmp_path: Path, ros1: bool, names: tup
 def test_a_pose_under_the_name_of_the_odometry_is_named(scene: Scene, tmp_path: Path, kind: str) -> None:
     rows = [*(row for row in scene.rows() if row.topic != "/tf"), *poses(scene, "/odom", kind)]
     with pytest.raises(StorageError, match=f"/odom is {kind}, and odom is read from {ODOMETRY}: record or convert"):
-        read_history(written(scene, tmp_path / "bag", rows))
+        BagHistory(written(scene, tmp_path / "bag", rows))
 
 
 @pytest.mark.parametrize("ros1", [False, True])
@@ -81,9 +81,9 @@ def test_one_of_two_robots_is_named_by_namespace_or_by_any_of_its_topics(scene: 
     rows = [row._replace(topic=f"/{robot}{row.topic}") for robot in ("r1", "r2") for row in scene.rows()]
     bag = written(scene, tmp_path / "bag", rows, ros1)
     with pytest.raises(StorageError, match=f"color may be /r1{COLOR} or /r2{COLOR}: name the robot with --namespace"):
-        read_history(bag)
+        BagHistory(bag)
     with pytest.raises(StorageError, match="no topic in the namespace 'r3': its topics are in r1, r2"):
-        read_history(bag, options=BagOptions(namespace="r3"))
+        BagHistory(bag, options=BagOptions(namespace="r3"))
     for robot in ("r1", "r2"):
         own = {"color": f"/{robot}{COLOR}", "depth": f"/{robot}{DEPTH}", "camera_info": f"/{robot}{INFO}",
                "tf": f"/{robot}/tf", "odom": ""}
@@ -102,7 +102,7 @@ def test_topics_that_hold_messages_are_taken(scene: Scene, tmp_path: Path) -> No
         bag = written(scene, tmp_path / name, [*scene.rows(), *more], empty=empty)
         with open_bag(bag) as opened:
             assert (opened.topics["color"], opened.topics["depth"]) == (scene.color, scene.depth)
-        assert len(list(read_history(bag))) == scene.count
+        assert len(list(BagHistory(bag))) == scene.count
 
 
 @pytest.mark.parametrize("encoding", ["mono8", "bgr8", "32FC1"])
@@ -175,4 +175,4 @@ def test_a_jpeg_of_depths_is_neither_colour_nor_depth(scene: Scene, tmp_path: Pa
     rows = [row for row in spoilt.rows() if row.type == COMPRESSED]
     assert topics(written(scene, tmp_path / "bag", [*scene.rows(), *rows]))["depth"] == DEPTH
     with pytest.raises(StorageError, match="no topic for color, depth, camera_info: .* eqa doctor --bag lists"):
-        read_history(written(scene, tmp_path / "alone", rows))
+        BagHistory(written(scene, tmp_path / "alone", rows))
