@@ -1,7 +1,7 @@
 """A robot that publishes like a real driver, in the built-in house: `python -m eqa_nodes.testing.imitation NAME`.
 
 By default it drives forwards until an obstacle; while velocity commands arrive, it follows them. It prints
-"publishing" with its first image and ends when its standard input closes. `testing/drivers` has the drivers.
+"publishing" with its first image and ends when its standard input closes. `known_drivers` has the drivers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -29,8 +30,8 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, compose, inverse, wr
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.ros import convert
-from eqa_nodes.testing.drivers import LATCHED, Driver, Link, Matrix, Offer, Stream, driver, mount, names
-from eqa_nodes.testing.lenses import bending
+from eqa_nodes.testing.drivers import LATCHED, Driver, Link, Matrix, Offer, Stream, mount
+from eqa_nodes.testing.known_drivers import DRIVERS, driver
 
 MAP_FROM_ODOM = Pose2(0.4, -0.3, 0.2).transform()  # pose at which the robot was switched on
 TO_COME_S, MAP_HZ = 0.95, 10.0  # offset of AMCL's stamps into the future (transform_tolerance 1.0), and their rate
@@ -40,6 +41,8 @@ _POLICY = {"reliable": ReliabilityPolicy.RELIABLE, "best_effort": ReliabilityPol
            "system_default": ReliabilityPolicy.SYSTEM_DEFAULT}
 _KEPT = {"volatile": DurabilityPolicy.VOLATILE, "transient_local": DurabilityPolicy.TRANSIENT_LOCAL,
          "system_default": DurabilityPolicy.SYSTEM_DEFAULT}
+_ROUNDS = 40  # iterations that invert a lens's distortion
+_MOST = 3.0  # maximum tangent of the viewing angle: images are black beyond it
 
 
 class LensView(Protocol):
@@ -273,6 +276,38 @@ class Imitation:
         return np.rint(out * 1000).clip(0, 65535) if stream.encoding == "16UC1" else out
 
 
+@lru_cache(maxsize=16)
+def bending(k: Matrix, size: tuple[int, int], lens: tuple[float, ...]) -> tuple[Intrinsics, np.ndarray, np.ndarray]:
+    """Return how to make a distorted image of this matrix and size (width, height) from an undistorted one.
+
+    Returns the intrinsics of the undistorted image; (H, W) int64, index of its pixel for each distorted pixel; (H, W)
+    bool, whether there is one.
+    """
+    fx, fy, cx, cy = k
+    v, u = np.mgrid[:size[1], :size[0]].astype(np.float64)
+    x, y = unbent((u - cx) / fx, (v - cy) / fy, lens)
+    seen = (abs(x) < _MOST) & (abs(y) < _MOST)  # false for NaN
+    left, right, top, bottom = (float(edge) for edge in (
+        x[seen].min() * fx, x[seen].max() * fx, y[seen].min() * fy, y[seen].max() * fy))
+    straight = Intrinsics(int(right - left) + 2, int(bottom - top) + 2, fx, fy, 0.5 - left, 0.5 - top)
+    column, row = (np.rint(np.where(seen, p * f - low, 0)).astype(np.int64) for p, f, low in (
+        (x, fx, left), (y, fy, top)))
+    return straight, row * straight.width + column, seen
+
+
+def unbent(x0: np.ndarray, y0: np.ndarray, lens: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the undistorted ray (x, y at z = 1) of each distorted one; lens: k1, k2, p1, p2, k3[, k4, k5, k6]."""
+    k1, k2, p1, p2, k3, k4, k5, k6 = (*lens, *(0.0,) * (8 - len(lens)))
+    x, y = x0, y0
+    with np.errstate(all="ignore"):
+        for _ in range(_ROUNDS):
+            r2 = x * x + y * y
+            factor = (1 + r2 * (k4 + r2 * (k5 + r2 * k6))) / (1 + r2 * (k1 + r2 * (k2 + r2 * k3)))
+            x, y = ((x0 - 2 * p1 * x * y - p2 * (r2 + 2 * x * x)) * factor,
+                    (y0 - p1 * (r2 + 2 * y * y) - 2 * p2 * x * y) * factor)
+    return x, y
+
+
 def coloured(encoding: str, rgb: np.ndarray) -> np.ndarray:
     """Return an image in another order of colours, (H, W, 3 or 4) uint8."""
     ordered = rgb[..., ::-1] if encoding.startswith("bgr") else rgb
@@ -293,7 +328,7 @@ def camera_info(stream: Stream, stamp_ns: int) -> CameraInfo:
 def main() -> None:
     """Publish until standard input closes."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("name", choices=names())
+    parser.add_argument("name", choices=sorted(DRIVERS))
     parser.add_argument("--house", type=int, default=3, help="seed of the built-in house")
     parser.add_argument("--scale", type=float, default=1.0, help="of the images, such as 0.25")
     parser.add_argument("--slower", type=int, default=1, help="of so many images one is sent")

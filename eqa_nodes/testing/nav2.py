@@ -21,7 +21,7 @@ from rclpy.context import Context
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes.core.driving.planning import forbidden, plan
+from eqa_nodes.core.driving.planning import along, forbidden, plan
 from eqa_nodes.core.driving.zones import with_mask
 from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types.floor import GridMap
@@ -29,7 +29,6 @@ from eqa_nodes.core.types.geometry import Pose2, pose2_of, wrap
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.spinning import spin
-from eqa_nodes.testing.nav2_controller import NEAR_M, Controller, Failed
 from eqa_nodes.testing.scripted_nav2 import MANAGED, serve_cancels, serve_costmaps, serve_states
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import ACTIONS, TOPICS
@@ -40,6 +39,82 @@ LOST_S = 60.0  # time without a transform of the robot after which the drive end
 REPLAN_S, PATIENCE_S = 1.0, 300.0  # simulated time
 NO_PATH, TF_ERROR, TIMEOUT = 208, 9002, 9003  # error codes of Nav2's planner and navigator
 NAVIGATOR = MANAGED[0]
+NEAR_M, AHEAD_M = 0.25, 0.4
+STEP_M, STEPS = 0.05, 200  # spacing and number of path points among which the nearest is searched
+JOIN_S = 5.0
+
+
+class Failed(Exception):
+    """Ends a drive; its arguments are Nav2's code and message."""
+
+
+class Controller:
+    """Follows the newest path by velocities, in its own thread, until its end or a cancel, also if its sender ended."""
+
+    def __init__(self, pose: Callable[[], Pose2], send: Callable[[float, float], None]) -> None:
+        """pose: waits for the robot's next pose in the map, or raises Failed; send: sends m/s forward and rad/s."""
+        self._pose, self._send = pose, send
+        self._path: Any = None
+        self._ended = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._work, name="controller", daemon=True)
+
+    @property
+    def following(self) -> bool:
+        """Return whether there is a path to follow."""
+        return self._path is not None
+
+    def start(self) -> None:
+        """Start waiting for paths."""
+        self._thread.start()
+
+    def follow(self, path: Any) -> None:
+        """Follow a path, which replaces the previous one."""
+        with self._changed:
+            self._path = path
+            self._changed.notify_all()
+
+    def cancel(self) -> None:
+        """Stop the robot if it follows a path."""
+        with self._changed:
+            if self._path is not None:
+                self._path = None
+                self._send(0.0, 0.0)
+
+    def end(self) -> None:
+        """End the thread."""
+        with self._changed:
+            self._ended, self._path = True, None
+            self._changed.notify_all()
+        self._thread.join(JOIN_S)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._ended or self._path is not None)
+                if self._ended:
+                    return
+            try:
+                pose = self._pose()
+            except Failed:
+                self.cancel()
+                continue
+            with self._changed:
+                if self._path is None:
+                    continue
+                if math.dist(pose[:2], self._path[-1][:2]) < NEAR_M:
+                    self._path = None
+                    self._send(0.0, 0.0)
+                else:
+                    self._send(*self._velocity(pose))
+
+    def _velocity(self, pose: Pose2) -> tuple[float, float]:
+        """Return the velocity towards a lookahead point on the path, ahead of its nearest point."""
+        steps = [along(self._path, STEP_M * i)[0] for i in range(STEPS)]
+        nearest = min(range(STEPS), key=lambda i: math.dist(steps[i][:2], pose[:2]))
+        aim, _ = along(self._path, STEP_M * nearest + AHEAD_M)
+        off = wrap(math.atan2(aim.y - pose.y, aim.x - pose.x) - pose.yaw)
+        return 0.4 if abs(off) < 0.6 else 0.0, max(-1.2, min(1.2, 2.5 * off))
 
 
 class Part:

@@ -39,7 +39,6 @@ ALLOWED = Counter({
     ("eqa_nodes/runners/function.py", "import_module"): 1,  # --agent module:function, which the user types
     ("eqa_nodes/ros/interfaces.py", "import_module"): 1,  # package.msg of an installed interface; the form is checked
     ("eqa_nodes/testing/imitation.py", "import_module"): 1,  # a constant: the built-in house
-    ("eqa_nodes/testing/drivers/__init__.py", "import_module"): 1,  # a driver's module, one of the folder's files
     ("eqa_nodes/voice/audio.py", "subprocess.Popen"): 1,  # arecord, as a list of words
     ("eqa_nodes/voice/audio.py", "subprocess.run"): 1,  # espeak-ng; what is read aloud goes to its input
     ("eqa_nodes/bench/running/manifest.py", "subprocess.run"): 1,  # git, as a list of words that are constants

@@ -16,8 +16,10 @@ from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import RankedRegion
 from eqa_nodes.core.types.views import Keyframe, Sighting
-from eqa_nodes.models.simulated.answers import (
+from eqa_nodes.models.simulated.reading import (
     Noted,
+    ShownOption,
+    SimulatedRequest,
     asked_in,
     found_in,
     listed,
@@ -26,7 +28,6 @@ from eqa_nodes.models.simulated.answers import (
     told,
     usual_rooms,
 )
-from eqa_nodes.models.simulated.request import ShownOption, SimulatedRequest
 from eqa_nodes.models.simulated.sight import Sight, SightLimits, stored_size
 
 Reply = dict[str, object]

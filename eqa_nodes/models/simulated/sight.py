@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from PIL import Image
 
@@ -22,79 +24,9 @@ from eqa_nodes.core.settings import setting
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 
-# Each row: kinds that look alike from afar. A kind is confused within the first row that contains it.
-_ALIKE = """
-sofa, armchair, ottoman, bench
-chair, stool, office chair, bar stool, high chair
-desk, dining table, kitchen table, console table, workbench
-coffee table, ottoman, side table, bench
-nightstand, side table, filing cabinet
-wardrobe, wall cabinet, display cabinet, refrigerator
-sideboard, dresser, tv stand, console table, filing cabinet
-bookshelf, metal shelf, pantry shelf, display cabinet, wall shelf, bathroom shelf
-television, computer monitor, painting
-painting, mirror, picture frame, whiteboard, calendar, window
-washing machine, dryer, dishwasher, oven
-microwave, oven, toaster
-kettle, jar, coffee machine, water bottle
-bottle, water bottle, vase, detergent bottle, soap dispenser, candle
-mug, toothbrush cup, vase, jar
-plate, fruit bowl, cutting board
-book, laptop, cereal box, picture frame
-basket, laundry basket, bucket, trash can, cardboard box, toy box
-backpack, suitcase, cushion
-hat, cushion, ball
-potted plant, house plant, cactus, vase
-floor lamp, coat rack, fan
-table lamp, desk lamp, vase
-ceiling lamp, pendant lamp
-wall clock, alarm clock, globe
-rug, doormat, bath mat, yoga mat
-treadmill, exercise bike, bicycle
-ball, exercise ball, globe
-teddy bear, cushion, toy car
-toilet paper, towel, candle
-iron, kettle, toy car
-keyboard, laptop, book
-speaker, trash can, nightstand
-broom, vacuum cleaner, ladder
-pet bed, cushion, basket
-tire, exercise ball
-guitar, broom
-door, wardrobe, front door
-curtains, towel
-"""
-_GENERAL = {
-    "floor lamp": "lamp", "table lamp": "lamp", "desk lamp": "lamp", "wall lamp": "lamp", "pendant lamp": "lamp",
-    "ceiling lamp": "ceiling light", "potted plant": "plant", "house plant": "plant", "sofa": "couch",
-    "television": "TV", "refrigerator": "fridge", "computer monitor": "monitor", "office chair": "chair",
-    "console table": "table", "side table": "table", "coffee table": "table", "dining table": "table",
-    "kitchen table": "table", "display cabinet": "cabinet", "wall cabinet": "cabinet", "filing cabinet": "cabinet",
-    "bathroom sink": "sink", "kitchen sink": "sink", "wall clock": "clock", "alarm clock": "clock",
-    "metal shelf": "shelf", "pantry shelf": "shelf", "wall shelf": "shelf", "bathroom shelf": "shelf",
-    "bookshelf": "shelf", "trash can": "bin", "laundry basket": "basket", "cardboard box": "box", "toy box": "box",
-    "water bottle": "bottle", "detergent bottle": "bottle", "kitchen counter": "counter", "mug": "cup",
-    "exercise ball": "ball", "bath mat": "mat", "bar stool": "stool", "cooking pot": "pot", "book": "book",
-}
-# Each row: values that are mistaken for each other.
-_MISREAD = """
-gray, silver, beige, white
-black, gray, navy, blue
-brown, orange, red, gold
-yellow, gold, beige
-green, teal, blue
-pink, purple, red
-wood, plastic, cardboard, wicker
-metal, plastic, ceramic, glass
-fabric, leather, paper
-stone, ceramic, marble
-on, off
-open, closed
-made, unmade
-full, empty
-clean, dirty
-running, off
-"""
+# alike: rows of kinds that look alike from afar; a kind is confused within the first row that contains it. general:
+# kind -> general word. misread: rows of values that are mistaken for each other.
+_WORDS: dict[str, Any] = json.loads((resources.files(__package__) / "words.json").read_text(encoding="utf-8"))
 _CHILD = frozenset(("crib", "toy box", "teddy bear", "building blocks", "toy car", "dollhouse", "ball"))
 _NEXT_BEST = 0.25  # minimum lead in evidence over every other kind of room
 _OTHER_ROOM = "other"
@@ -156,28 +88,21 @@ def read_limits(path: Path) -> SightLimits:
     return replace(SightLimits(), **given)
 
 
-def _rows(text: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(word.strip() for word in row.split(",")) for row in text.strip().splitlines())
-
-
-_LOOK_ALIKES, _VALUES = _rows(_ALIKE), _rows(_MISREAD)
-
-
 def look_alikes(kind: str) -> Sequence[str]:
     """Return the kinds that a kind may be mistaken for; () if nothing looks like it."""
-    row = next((row for row in _LOOK_ALIKES if kind in row), ())
+    row = next((row for row in _WORDS["alike"] if kind in row), ())
     return [other for other in row if other != kind]
 
 
 def misread_as(value: str) -> Sequence[str]:
     """Return the values that a value may be mistaken for; () if none is similar."""
-    row = next((row for row in _VALUES if value in row), ())
+    row = next((row for row in _WORDS["misread"] if value in row), ())
     return [other for other in row if other != value]
 
 
 def general_word(kind: str) -> str:
     """Return the more general word for a kind ("lamp" for "floor lamp"); the kind itself if there is none."""
-    return _GENERAL.get(kind, kind)
+    return str(_WORDS["general"].get(kind, kind))
 
 
 class RoomThing(NamedTuple):

@@ -1,4 +1,4 @@
-"""Robots as their drivers are (eqa_nodes/testing/drivers): doctor, graph, recorder and console cope with each.
+"""Robots as their drivers are (eqa_nodes/testing/known_drivers.py): doctor, graph, recorder and console cope with each.
 
 What the drivers publish and what the graph is told of them (eqa_nodes/config/profiles.py) are stated independently,
 so a mistake in either makes one of these fail.
@@ -46,8 +46,9 @@ from eqa_nodes.launching.plans import LaunchPlan, planned
 from eqa_nodes.recordings.bags.history import BagHistory, BagOptions
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import ros_environment
-from eqa_nodes.testing.drivers import Driver, Link, Offer, driver, mount, names
+from eqa_nodes.testing.drivers import Driver, Link, Offer, mount
 from eqa_nodes.testing.imitation import Imitation, qos
+from eqa_nodes.testing.known_drivers import DRIVERS, driver
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from eqa_nodes.testing.waiting import until
 from sim_bridge.house.world import HouseWorld
@@ -136,7 +137,7 @@ def model(request: dict[str, Any]) -> ServerReply:
     return completion(json.dumps(MODEL_SAYS))
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sorted(DRIVERS))
 def test_a_robot_is_judged_and_shown(ros: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     domain = str(ros.context.get_domain_id())
     monkeypatch.setenv("ROS_DOMAIN_ID", domain)
@@ -166,7 +167,7 @@ def colour_of(robot: Imitation, name: str) -> int:
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name == "stretch" else pytest.mark.thorough)
-                                  for name in names()])
+                                  for name in sorted(DRIVERS)])
 def test_a_robot_is_asked_and_recorded(ros: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
     domain = str(ros.context.get_domain_id())
@@ -235,8 +236,8 @@ def test_the_middleware_offers_what_the_profiles_of_drivers_say(ros: Any) -> Non
 
 
 def test_each_driver_has_a_profile_and_says_its_sources() -> None:
-    assert set(names()) == set(PROFILES)
-    for name in names():
+    assert set(DRIVERS) == set(PROFILES)
+    for name in sorted(DRIVERS):
         assert any("commit" in source for source in driver(name).source), name
         for stream in driver(name).streams:
             assert np.isfinite(mount(driver(name), stream.frame).matrix()).all()

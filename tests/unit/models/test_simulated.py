@@ -19,8 +19,8 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Recalled
 from eqa_nodes.core.types.views import Sighting
 from eqa_nodes.models import make_backend
-from eqa_nodes.models.simulated.answers import found_in, in_plain_rooms
 from eqa_nodes.models.simulated.backend import SimulatedModel, picture_tokens
+from eqa_nodes.models.simulated.reading import found_in, in_plain_rooms
 from eqa_nodes.models.simulated.sight import Sight, SightLimits, read_limits
 from tests.fixtures.rooms import KITCHEN, sighted
 from tests.fixtures.rooms import view as room_view

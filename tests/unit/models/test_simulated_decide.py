@@ -13,8 +13,8 @@ from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
-from eqa_nodes.models.simulated.answers import noted, remembered_view, told
 from eqa_nodes.models.simulated.backend import SimulatedModel
+from eqa_nodes.models.simulated.reading import noted, remembered_view, told
 from eqa_nodes.models.simulated.sight import SightLimits
 from tests.fixtures.rooms import KITCHEN, LIVING_ROOM
 from tests.fixtures.simulated_model import BACK, BEYOND, CLEAR, DOOR, SOFA, advised, at, view

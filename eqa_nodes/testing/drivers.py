@@ -1,17 +1,11 @@
-"""What drivers of cameras and robots publish, as data: one module per driver, which names the sources of its facts.
-
-The facts are those of the drivers; eqa_nodes/config/profiles.py has what this project expects. Both are stated
-independently, so that a mistake in one of them is found. To add a driver, add one module here that defines DRIVER.
-"""
+"""Describes what a driver of a camera or a robot publishes; `known_drivers` has the drivers that are imitated."""
 
 from __future__ import annotations
 
 import math
-import pkgutil
 from dataclasses import dataclass
-from importlib import import_module
 
-from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Transform, compose, quat_multiply
 
 Matrix = tuple[float, float, float, float]  # fx, fy, cx, cy; the first pixel's centre is at 0, as in CameraInfo
@@ -141,19 +135,6 @@ def wide(size: tuple[int, int], degrees: float) -> Matrix:
     return focal, focal, (size[0] - 1) / 2, (size[1] - 1) / 2
 
 
-def names() -> list[str]:
-    """Return the names of all drivers."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
-
-
-def driver(name: str) -> Driver:
-    """Return what a driver publishes. Raises ConfigError for an unknown name."""
-    if name not in names():
-        raise ConfigError(unknown("driver", name, names()))
-    found: Driver = import_module(f"{__name__}.{name}").DRIVER
-    return found
-
-
 def mount(driver: Driver, frame: str) -> Transform:
     """Return base_from_frame of another frame. Raises ConfigError if no links connect them."""
     by_child = {link.child: link for link in driver.links}
@@ -163,7 +144,3 @@ def mount(driver: Driver, frame: str) -> Transform:
             raise ConfigError(f"no link leads from {driver.base.frame!r} to {frame!r}")
         found, at = compose(by_child[at].transform, found), by_child[at].parent
     return found
-
-
-__all__ = ["LATCHED", "OPTICAL", "SENSOR_DATA", "SYSTEM", "Base", "Driver", "Link", "Offer",
-           "Stream", "driver", "mount", "names", "wide"]
