@@ -117,7 +117,6 @@ SIMULATORS = Registry("simulator", "eqa_nodes.simulators", {
 
 _FORMATS = "eqa_nodes.recordings.formats"
 HISTORIES = Registry("format of episode histories", "eqa_nodes.histories", {
-    "7scenes": f"{_FORMATS}.rgbd_folder:SEVEN_SCENES",
     "bag": "eqa_nodes.recordings.bags.history:BagFormat",
     "images": f"{_FORMATS}.pictures:IMAGES",
     "openeqa": f"{_FORMATS}.openeqa_folder:OPENEQA",

@@ -29,7 +29,7 @@ from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of, places_of
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
-from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
+from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, MemoryObject, Question, Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.core.version import __version__
@@ -325,12 +325,12 @@ NOWHERE = "the recording has no poses: x, y and heading are unknown and stand as
 def picked(history: ColourHistory, choose: Callable[[int], list[int]], memory: MemoryConfig) -> HistoryIndex:
     """Return the images chosen by number; damaged ones are counted and replaced by others.
 
-    The path has only the poses of these images. Raises StorageError if none can be read, ConfigError if places or
+    Raises StorageError if none can be read, ConfigError if places or
     kinds of things have to be hidden in them.
     """
     check_privacy(history, memory.privacy)
     usable, dropped = list(history.pictures), Counter[str]()
-    read: dict[int, _Read] = {}
+    read: dict[int, bytes] = {}  # number -> JPEG
     while True:
         wanted = [usable[i] for i in choose(len(usable))]
         damaged = [p for p in wanted if p.number not in read and not _take(p, memory, read, dropped)]
@@ -339,11 +339,9 @@ def picked(history: ColourHistory, choose: Callable[[int], list[int]], memory: M
         usable = [p for p in usable if p not in damaged]
     if not wanted:
         raise StorageError(f"the history {history.name} has no usable image: {dict(dropped)}")
-    views = tuple(Keyframe(p.number + 1, p.stamp_ns, read[p.number].pose or Transform.identity(), read[p.number].jpeg)
-                  for p in wanted)
-    way = tuple((p.stamp_ns, pose2_of(pose)) for p in wanted if (pose := read[p.number].pose) is not None)
+    views = tuple(Keyframe(p.number + 1, p.stamp_ns, Transform.identity(), read[p.number]) for p in wanted)
     spots = {str(p.number + 1): FramePosition(p.number, -1) for p in wanted}
-    return HistoryIndex(history.name, len(usable), dropped, way, spots, views)
+    return HistoryIndex(history.name, len(usable), dropped, (), spots, views)
 
 
 def check_privacy(history: ColourHistory, privacy: PrivacyConfig) -> None:
@@ -353,21 +351,14 @@ def check_privacy(history: ColourHistory, privacy: PrivacyConfig) -> None:
                           f"{history.lacking}; privacy.image works without")
 
 
-class _Read(NamedTuple):
-    """An image that was read."""
-
-    jpeg: bytes
-    pose: Transform | None
-
-
-def _take(picture: StoredPicture, memory: MemoryConfig, read: dict[int, _Read], dropped: Counter[str]) -> bool:
+def _take(picture: StoredPicture, memory: MemoryConfig, read: dict[int, bytes], dropped: Counter[str]) -> bool:
     """Read one image; if it is damaged, count it and return False."""
     try:
-        rgb, pose = picture.rgb(), picture.map_from_base()
+        rgb = picture.rgb()
     except BadFrame as error:
         dropped[str(error)] += 1
         return False
     hidden = hidden_shares(rgb.shape[0], rgb.shape[1], memory.privacy.image)
     shown = np.where(hidden[..., None], np.uint8(0), rgb)
-    read[picture.number] = _Read(jpeg_of_pixels(shown, memory.keyframes.jpeg_quality), pose)
+    read[picture.number] = jpeg_of_pixels(shown, memory.keyframes.jpeg_quality)
     return True

@@ -6,11 +6,11 @@ or poses that are missing, raises an error with a remedy.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
@@ -19,7 +19,6 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, MissingExtra, StorageError
 from eqa_nodes.core.traits import HistoryTraits
-from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.episode_history import FramesAlone, HistoryFormat, RecordedFrame
 from eqa_nodes.recordings.formats.scannet import RATE_HZ, numbered
@@ -30,36 +29,19 @@ _NEAR = 60  # maximum number of images decoded to reach one further on; beyond t
 
 
 @dataclass(frozen=True)
-class StoredPicture(ABC):
-    """An image of a recording. number: index in the recording, from 0; stamp_ns: time stamp of the image, ns."""
+class StoredPicture:
+    """An image of a recording. number: index in the recording, from 0; stamp_ns: time stamp of the image, ns.
+
+    rgb: returns the image, (H, W, 3) uint8; raises BadFrame if the file cannot be read.
+    """
 
     number: int
     stamp_ns: int
-    path: Path
-
-    @abstractmethod
-    def rgb(self) -> np.ndarray:
-        """Return the image, (H, W, 3) uint8. Raises BadFrame if the file cannot be read."""
-
-    @abstractmethod
-    def map_from_base(self) -> Transform | None:
-        """Return the pose of the robot, None if it was not recorded. Raises BadFrame."""
-
-
-class NumberedPicture(StoredPicture):
-    """An image without further data."""
-
-    def rgb(self) -> np.ndarray:
-        """As in StoredPicture."""
-        return read_rgb(self.path)
-
-    def map_from_base(self) -> Transform | None:
-        """Return None."""
-        return None
+    rgb: Callable[[], np.ndarray]
 
 
 class ColourHistory(FramesAlone):
-    """Images without depth, some with poses. It has pictures, but no frames."""
+    """Images without depth and poses. It has pictures, but no frames."""
 
     labels: Mapping[int, Label] = MappingProxyType({})
 
@@ -95,7 +77,8 @@ def read_pictures(folder: Path, ending: str) -> ColourHistory:
     files = sorted((n, p) for n, p in numbered(folder, ending).items() if p.suffix != ".txt")
     if not files:
         raise StorageError(f"{folder} holds no image that is named by its number{f' and {ending}' * bool(ending)}")
-    return ColourHistory(folder.name, tuple(NumberedPicture(n, round((n + 1) * 1e9 / RATE_HZ), p) for n, p in files))
+    return ColourHistory(folder.name, tuple(
+        StoredPicture(n, round((n + 1) * 1e9 / RATE_HZ), partial(read_rgb, p)) for n, p in files))
 
 
 def colour_alone(folder: Path, ending: str) -> bool:
@@ -103,17 +86,6 @@ def colour_alone(folder: Path, ending: str) -> bool:
     return not numbered(folder, "-depth") and not any(
         p.suffix == ".txt" for p in numbered(folder).values()) and any(
         p.suffix != ".txt" for p in numbered(folder, ending).values())
-
-
-@dataclass(frozen=True)
-class VideoPicture(NumberedPicture):
-    """An image of a video."""
-
-    video: VideoImages
-
-    def rgb(self) -> np.ndarray:
-        """As in StoredPicture."""
-        return self.video.image(self.number)
 
 
 class VideoImages:
@@ -173,7 +145,7 @@ def _time(part: Any) -> int:
 
 def _read_video(path: Path) -> ColourHistory:
     video = VideoImages(path, lambda: path.open("rb"), upright=True)
-    return ColourHistory(path.stem, tuple(VideoPicture(i, stamp_ns, path, video)
+    return ColourHistory(path.stem, tuple(StoredPicture(i, stamp_ns, partial(video.image, i))
                                           for i, stamp_ns in enumerate(video.stamps_ns)))
 
 

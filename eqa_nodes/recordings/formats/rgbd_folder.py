@@ -1,11 +1,8 @@
-"""Reads folders of RGB-D images with their cameras and depth formats, in three layouts: Redwood, TUM RGB-D, 7-Scenes.
+"""Reads folders of RGB-D images with their cameras and depth formats, in two layouts: Redwood and TUM RGB-D.
 
 Redwood: color/, depth/ and trajectory.log. TUM: a line of rgb.txt and depth.txt has a stamp in seconds and a file, a
 line of groundtruth.txt a stamp, a position and a quaternion x, y, z, w of the camera (optical axes) in a world with z
 up; depth is registered to colour, 5000 steps per metre; files are matched by stamps; distortion is not corrected.
-7-Scenes (Shotton et al., CVPR 2013): frame-NNNNNN.color.png, .depth.png (mm) and .pose.txt of the depth camera (optical
-axes), in a world with unknown gravity. The data set has no calibration: its depth was fused with a focal length of 585,
-colour is assumed to have the Kinect's usual 525, with both cameras at the same place.
 """
 
 from __future__ import annotations
@@ -24,10 +21,9 @@ from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.storage.text import by_number, inside
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.recordings.episode_history import recorded_format
-from eqa_nodes.recordings.formats.cameras import FARTHEST_M, base_below, camera_pose, mount, onto_color, pinhole, rigid
+from eqa_nodes.recordings.formats.cameras import FARTHEST_M, base_below, camera_pose, mount, pinhole, rigid
 from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
-from eqa_nodes.recordings.formats.scannet import RATE_HZ, numbered
-from eqa_nodes.wire.image_files import read_bounded, read_matrix, read_raw_depth, read_rgb, text_of
+from eqa_nodes.wire.image_files import read_bounded, read_raw_depth, read_rgb, text_of
 
 # PrimeSense as Redwood and Open3D publish it (principal point 319.5, 239.5 from the centre of the first pixel).
 PRIMESENSE = Intrinsics(640, 480, 525.0, 525.0, 320.0, 240.0)
@@ -92,12 +88,12 @@ def _matrix_of(folder: Path) -> np.ndarray | None:
 
 
 class RgbdFiles(NamedTuple):
-    """Images of one time. pose: world_from_camera (4, 4), or the text file that contains it; None if it is missing."""
+    """Images of one time. pose: world_from_camera (4, 4); None if it is missing."""
 
     stamp_ns: int
     color: Path
     depth: Path | None
-    pose: np.ndarray | Path | None
+    pose: np.ndarray | None
 
 
 class RgbdFolder:
@@ -106,15 +102,14 @@ class RgbdFolder:
     notes: how up was found, and whether the intrinsics are assumed.
     """
 
-    def __init__(self, name: object, moments: Sequence[RgbdFiles], color: FolderCamera,
-                 depth: FolderCamera | None = None, steps_per_metre: float = 1000.0, z_up: bool = False) -> None:
-        """depth: the depth camera, None if depth is registered to colour. Raises StorageError if no image is usable."""
+    def __init__(self, name: object, moments: Sequence[RgbdFiles], camera: FolderCamera,
+                 steps_per_metre: float = 1000.0, z_up: bool = False) -> None:
+        """Raises StorageError if no image is usable."""
         self._moments, self._steps_per_metre = moments, steps_per_metre
-        self._color, self._depth = color, depth or color
+        self._camera = camera
         found = find_map_frame(name, len(moments), self._seen, z_up)
         self._map_from_world = found.map_from_world
-        assumed = dict.fromkeys((self._color.assumed, self._depth.assumed))
-        self.notes = (found.note, *(note for note in assumed if note))
+        self.notes = (found.note, *filter(None, [camera.assumed]))
 
     def __len__(self) -> int:
         return len(self._moments)
@@ -127,22 +122,21 @@ class RgbdFolder:
         if not 0 <= index < len(self):
             raise IndexError(index)
         moment = self._moments[index]
-        depth_m, depth_k, world_from_camera = self._seen(index)
+        depth_m, k, world_from_camera = self._seen(index)
         rgb = read_rgb(moment.color)
         if rgb.shape[:2] != depth_m.shape:
             raise BadFrame(f"{moment.depth} is {depth_m.shape}, its colour image {rgb.shape[:2]}: wanted depth of the "
                            "size of colour")
-        k, map_from_camera = self._color.of(rgb), self._map_from_world @ world_from_camera
+        map_from_camera = self._map_from_world @ world_from_camera
         map_from_base = base_below(map_from_camera, 0.0)
-        return Frame(moment.stamp_ns, rgb, onto_color(depth_m, depth_k, k), k, map_from_base,
-                     mount(map_from_base, map_from_camera))
+        return Frame(moment.stamp_ns, rgb, depth_m, k, map_from_base, mount(map_from_base, map_from_camera))
 
     def _seen(self, index: int) -> DepthView:
         _, _, depth, pose = self._moments[index]
         if depth is None or pose is None:
             raise BadFrame("no depth image" if depth is None else "no pose")
         depth_m = read_depth(depth, self._steps_per_metre)
-        return depth_m, self._depth.of(depth_m), rigid(read_matrix(pose) if isinstance(pose, Path) else pose, pose)
+        return depth_m, self._camera.of(depth_m), rigid(pose, f"the pose of {depth}")
 
 
 def read_redwood(folder: Path, rate_hz: float = 30.0) -> RgbdFolder:
@@ -237,23 +231,7 @@ def _lines(path: Path) -> Iterator[tuple[float, list[str]]]:
         yield stamp, words
 
 
-_DEPTH = Intrinsics(640, 480, 585.0, 585.0, 320.0, 240.0)
-
-
-def read_seven_scenes(folder: Path) -> RgbdFolder:
-    """Return the frames of a sequence. Raises StorageError when no frame is complete."""
-    color, depth, pose = (numbered(folder, f".{kind}", "frame-") for kind in ("color", "depth", "pose"))
-    if not color.keys() & depth.keys() & pose.keys():
-        raise StorageError(f"{folder} holds {len(color)} colour images, {len(depth)} depth images and {len(pose)} "
-                           "poses, but no frame with all three")
-    moments = [RgbdFiles(round((n + 1) * 1e9 / RATE_HZ), color[n], depth.get(n), pose.get(n)) for n in sorted(color)]
-    return RgbdFolder(folder, moments, FolderCamera(folder, PRIMESENSE, "the Kinect's usual ones for colour"),
-                      FolderCamera(folder, _DEPTH, "those of 7-Scenes for depth"))
-
-
 REDWOOD = recorded_format("a folder with color/, depth/ and trajectory.log",
                           lambda path: (path / "trajectory.log").is_file(), read_redwood)
 TUM = recorded_format(f"a folder with {TUM_COLOURS}, {TUM_DEPTHS} and {POSES}",
                       lambda path: (path / TUM_COLOURS).is_file() and (path / TUM_DEPTHS).is_file(), read_tum)
-SEVEN_SCENES = recorded_format("a folder with frame-NNNNNN.color.png, .depth.png and .pose.txt (7-Scenes)",
-                               lambda path: next(path.glob("frame-*.pose.txt"), None) is not None, read_seven_scenes)

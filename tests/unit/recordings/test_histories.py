@@ -26,7 +26,7 @@ from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, needs_messages, recor
 from tests.fixtures.data import shared_data
 from tests.fixtures.frames import LABELS, frame
 from tests.fixtures.histories import LOST, looking, sens_bytes, walk, write_redwood, write_scannet
-from tests.fixtures.tilted import seven_scenes, tour, tum
+from tests.fixtures.tilted import tour, tum
 
 
 def _bag(folder: Path) -> Path:
@@ -54,7 +54,6 @@ MAKERS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "bag": ("bag", _bag), "mcap": ("bag", _mcap), "openeqa": ("openeqa", _openeqa), "sens": ("sens", _sens),
     "scannet": ("scannet", lambda folder: write_scannet(folder / "tour", {i: looking(i, 0) for i in range(3)})),
     "redwood": ("redwood", lambda folder: write_redwood(folder / "tour", 3)),
-    "7scenes": ("7scenes", lambda folder: seven_scenes(folder / "tour", tour(3))),
     "tum": ("tum", lambda folder: tum(folder / "tour", tour(3)))}
 
 
@@ -192,12 +191,12 @@ def test_exported_bags_have_the_installed_types(name: str) -> None:
 
 
 def test_what_fits_no_format_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"holds no episode history: looked for 7scenes: .*bag: a rosbag2 "
+    with pytest.raises(StorageError, match=r"holds no episode history: looked for bag: a rosbag2 "
                                            r"folder.*openeqa: a folder with NNNNN-rgb.png.*\.sens file"):
         open_history(tmp_path)
     with pytest.raises(StorageError, match="there is no .*nowhere"):
         open_history(tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match=r"histories 'bags' \(did you mean bag\?\): known are 7scenes, bag, images"):
+    with pytest.raises(ConfigError, match=r"histories 'bags' \(did you mean bag\?\): known are bag, images"):
         open_history(tmp_path, "bags")
     (tmp_path / "notes.txt").touch()
     with pytest.raises(StorageError, match="holds no episode history"):

@@ -44,7 +44,7 @@ from tests.fixtures.phones import (
     zipped,
 )
 from tests.fixtures.ros1_bags import write_ros1
-from tests.fixtures.tilted import seven_scenes, tour, tum
+from tests.fixtures.tilted import tour, tum
 
 COUNT = int(os.environ.get("EQA_FUZZ", "40"))
 HANG_S = 30.0
@@ -171,7 +171,6 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     "polycam": lambda folder: write_polycam(folder / "polycam", shots(2), corrected=False),
     "polycam zip": lambda folder: zipped(write_polycam(folder / "polycam", shots(2)), folder / "polycam.zip"),
     "record3d": _record3d, "stray": _stray, "rtabmap": _rtabmap,
-    "7scenes": lambda folder: seven_scenes(folder / "7scenes", tour(2)),
     "tum": lambda folder: tum(folder / "tum", tour(2))}
 
 

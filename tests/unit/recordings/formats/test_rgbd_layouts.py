@@ -12,10 +12,10 @@ from PIL import Image
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.recordings.formats.openeqa_folder import OpenEqaFolder
-from eqa_nodes.recordings.formats.rgbd_folder import nearest
+from eqa_nodes.recordings.formats.rgbd_folder import nearest, read_depth
 from eqa_nodes.recordings.histories import format_of, open_history
 from tests.fixtures.histories import write_redwood
-from tests.fixtures.tilted import LAYOUTS, seven_scenes, tilted_by, tour, tum
+from tests.fixtures.tilted import LAYOUTS, tilted_by, tour, tum
 
 
 def write(layout: str, folder: Path, degrees: float = 0.0, count: int = 24) -> Path:
@@ -27,13 +27,13 @@ def write(layout: str, folder: Path, degrees: float = 0.0, count: int = 24) -> P
 def test_a_tilted_world_is_levelled_by_its_floor(layout: str, degrees: float, tmp_path: Path) -> None:
     history = open_history(write(layout, tmp_path, degrees))
     read, true = list(history), tour()
-    assert format_of(tmp_path / "tour") == layout.replace("seven", "7") and not history.dropped
+    assert format_of(tmp_path / "tour") == layout and not history.dropped
     assert [int(f.rgb[0, 0, 0]) for f in read] == list(range(24))  # 10 comes after 9, and its pose with it
     for a, b in zip(read, true, strict=True):
         up, right = a.map_from_camera()[2, :3], b.map_from_camera()[2, :3]
         assert np.degrees(np.arccos(min(1.0, up @ right))) < 0.1
         assert abs(a.map_from_camera()[2, 3] - b.map_from_camera()[2, 3]) < 0.01
-        assert np.abs(a.depth_m - b.depth_m)[1:].max() <= 0.00051 and a.depth_m.max() < 10  # 65535 is no return
+        assert np.abs(a.depth_m - b.depth_m)[1:].max() <= 0.00051
     said = history.notes[0]
     if layout in ("scannet", "tum") and not degrees:  # these worlds have z up, and stay as they are
         assert "the floor leans by 0.0 degrees" in said
@@ -73,7 +73,7 @@ def test_a_map_whose_lean_is_unknown_says_so(tmp_path: Path, capsys: pytest.Capt
 
 @pytest.mark.parametrize(("layout", "name", "said", "focal"), [
     ("tum", "rgbd_dataset_freiburg1_desk", "TUM's for freiburg1, fx 517.3, fy 516.5, cx 318.6, cy 255.3", 517.3),
-    ("tum", "desk", "a PrimeSense's, fx 525", 525.0), ("sevenscenes", "seq-01", "for depth, fx 585", 525.0)])
+    ("tum", "desk", "a PrimeSense's, fx 525", 525.0)])
 def test_the_cameras_of_the_data_sets_are_assumed_and_said(layout: str, name: str, said: str, focal: float,
                                                            tmp_path: Path) -> None:
     path = write(layout, tmp_path, count=2).rename(tmp_path / name)
@@ -84,8 +84,6 @@ def test_the_cameras_of_the_data_sets_are_assumed_and_said(layout: str, name: st
     history = open_history(path)
     first = next(iter(history))
     assert first.intrinsics.fx == focal and any(said in note for note in history.notes)
-    sides = first.depth_m[240, [20, 320, 620]] > 0  # the depth camera of 7-Scenes sees less than colour shows
-    assert sides.tolist() == ([False, True, False] if layout == "sevenscenes" else [True] * 3)
 
 
 @pytest.mark.parametrize("layout", ["redwood", "tum"])
@@ -108,16 +106,21 @@ def test_lines_of_tum_that_cannot_be_read_are_named(file: str, line: str, said: 
 
 
 def test_frames_that_lack_something_are_counted(tmp_path: Path) -> None:
-    path = seven_scenes(tmp_path / "seq-01", tour())
-    (path / "frame-000003.depth.png").unlink()
-    (path / "frame-000004.pose.txt").write_text("nan " * 16)
-    history = open_history(path)
-    assert len(list(history)) == 22 and history.dropped == {"no depth image": 1, "the pose was lost": 1}
     path = tum(tmp_path / "tum", tour())
-    lines = (path / "groundtruth.txt").read_text().splitlines()
-    (path / "groundtruth.txt").write_text("\n".join(lines[:-2]))  # the truth ends 0.1 s before the images
+    for name, gone in (("groundtruth.txt", slice(-2, None)), ("depth.txt", slice(5, 6))):  # of the last and the fourth
+        lines = (path / name).read_text().splitlines()
+        del lines[gone]
+        (path / name).write_text("\n".join(lines))
     history = open_history(path)
-    assert len(list(history)) == 23 and history.dropped == {"no pose": 1}
+    assert len(list(history)) == 22 and history.dropped == {"no pose": 1, "no depth image": 1}
+
+
+def test_a_depth_image_is_in_metres_by_its_steps(tmp_path: Path) -> None:
+    Image.fromarray(np.array([[0, 1, 2500], [5000, 65534, 65535]], np.uint16)).save(tmp_path / "depth.png")
+    millimetres, fifths = read_depth(tmp_path / "depth.png"), read_depth(tmp_path / "depth.png", 5000.0)
+    assert millimetres.dtype == np.float32
+    assert millimetres.tolist() == pytest.approx(np.array([[0, 0.001, 2.5], [5.0, 65.534, 0]]))
+    assert fifths.tolist() == pytest.approx(np.array([[0, 0.0002, 0.5], [1.0, 13.1068, 0]]))
 
 
 def test_stamps_are_nearest_within_20_ms() -> None:
