@@ -52,9 +52,9 @@ def mix(runs: Mapping[str, Path], out: Path, count: int = 0, seed: int = 0) -> C
     questions and abstentions are left out, because there is nothing to mark. Raises ConfigError, StorageError.
     """
     if len(runs) < 2:
-        raise ConfigError("a mixture is of two runs or more: name their directories")
+        raise ConfigError("a mixture needs two runs or more: name their directories")
     if (out / SAMPLES).exists():
-        raise ConfigError(f"{out} holds a run already: choose another folder")
+        raise ConfigError(f"{out} already contains a run: choose another folder")
     found = {name: _answered(name, folder) for name, folder in runs.items()}
     total = sum(map(len, found.values()))
     if not 0 <= count <= total:

@@ -71,7 +71,7 @@ def read_express(path: Path, samples: Sequence[Sample]) -> PublishedRun:
             raise ValueError("it must hold a list of results")
         rows = [_express_row(result, samples) for result in data]
         if len({row.id for row in rows}) != len(rows):
-            raise ValueError("it holds a question twice")
+            raise ValueError("it contains a question twice")
     except (OSError, ValueError, TypeError, EqaError) as error:
         raise ConfigError(f"{path} cannot be read as results of EXPRESS-Bench: {error}") from error
     return PublishedRun({r.id: r.answer for r in rows}, {r.id: r.metres for r in rows if math.isfinite(r.metres)},
@@ -93,7 +93,7 @@ def _express_row(result: Mapping[str, Any], samples: Sequence[Sample]) -> _Expre
         raise ValueError(f"a result has no {missing[0]!r}")
     index, asked, answer, eac, *lengths = (result[name] for name in _EXPRESS_FIELDS)
     if type(index) is not int or not 0 <= index < len(samples):
-        raise ValueError(f"question_ind {index!r:.40} is none of the data set's {len(samples)} questions")
+        raise ValueError(f"question_ind {index!r:.40} is not one of the data set's {len(samples)} questions")
     sample = samples[index]
     if asked != sample.question:
         raise ValueError(f"question {sample.id} is {asked!r:.60} there and {sample.question!r:.60} in the data set: "

@@ -37,17 +37,17 @@ def _fault(sample: Sample) -> str:
     if not sample.id.strip():
         return ": its id is empty"
     if not all(map(storable, (sample.id, sample.question, sample.answer, sample.scene, *sample.choices))):
-        return " holds text that is none: a NUL, or half a character"
+        return " contains an invalid character (NUL or a lone surrogate)"
     if not sample.question.strip():
         return " has no text"
     if sample.choices and sample.answer not in sample.choices:
-        return f": the answer {sample.answer!r} is none of {sample.choices}"
+        return f": the answer {sample.answer!r} is not one of {sample.choices}"
     if not (sample.answer.strip() or "predicates" in sample.metadata):
         return " has neither an answer nor predicates: nothing could be scored"
     if not all(math.isfinite(v) for p in points for v in p):
         return f": start, target and viewpoints must be finite, got {points}"
     if any(len(p) not in (2, 3) for p in (*sample.viewpoints, sample.target or (0.0, 0.0))):
-        return f": targets and viewpoints are x, y and perhaps a height, got {sample.target}, {sample.viewpoints}"
+        return f": target and viewpoints must be x, y and optionally a height: {sample.target}, {sample.viewpoints}"
     return f": a reference length must be finite and >= 0, got {', '.join(bad)}" if bad else ""
 
 
@@ -55,7 +55,7 @@ def check_runnable(samples: Iterable[Sample]) -> None:
     """Raise ConfigError if no simulator opens a scene."""
     for sample in samples:
         if sample.scene and not has_simulator(sample.scene):
-            raise ConfigError(f"question {sample.id!r} lies in the scene {sample.scene!r}, which no simulator opens: "
+            raise ConfigError(f"question {sample.id!r} is about the scene {sample.scene!r}, which no simulator opens: "
                               f"there are {', '.join(sorted(SIMULATORS))}")
 
 
@@ -102,7 +102,7 @@ def read_samples(path: Path) -> list[Sample]:
     try:
         lines = path.read_bytes().splitlines()  # for str, U+2028 would also end a line
     except OSError as error:
-        raise StorageError(f"{path.parent} holds no run: {error}") from error
+        raise StorageError(f"{path.parent} contains no run: {error}") from error
     for number, line in enumerate(lines, 1):
         try:
             samples.append(decode(Sample, loads(line)))

@@ -86,7 +86,7 @@ READERS = Registry("data set", "eqa_nodes.readers", {
 
 JUDGES = Registry("judge", "eqa_nodes.judges", {
     "offline": "eqa_nodes.bench.judges.offline:OfflineJudge",
-    "choices": "eqa_nodes.bench.judges.choices:ChoicesJudge",
+    "choices": "eqa_nodes.bench.judges.offline:ChoicesJudge",
     "llm-match": "eqa_nodes.bench.judges.model_judges:LlmMatch",
     "eac": "eqa_nodes.bench.judges.model_judges:EacJudge",
 }, JudgeTraits())

@@ -121,8 +121,8 @@ class _Truth(NamedTuple):
 @lru_cache(maxsize=4)
 def _truth(scene: str) -> _Truth:
     if not scene.startswith(PREFIX):
-        raise ConfigError(f"the generator 'label' works in built-in houses only, and {scene!r} is none: let "
-                          "a model write (--model NAME), or choose a scene such as house:3")
+        raise ConfigError(f"the generator 'label' works in built-in houses only, not in {scene!r}: let a "
+                          "model write (--model NAME), or choose a scene such as house:3")
     house = world_of(scene).side_by_side()
     found = {c.question: c for group in candidates(house).values() for c in group}
     return _Truth(scene, found, HouseFacts(house).rooms)

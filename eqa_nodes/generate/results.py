@@ -145,8 +145,8 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
         before = read_manifest(out)
         changed = [name for name in ("benchmark", "settings", "cast") if getattr(before, name) != getattr(now, name)]
         if changed:
-            raise ConfigError(f"{out} holds a data set that was begun with another {', '.join(changed)}: go on with it "
-                              "as it was begun, or choose a new --out")
+            raise ConfigError(f"{out} contains a data set with another {', '.join(changed)}: continue with the same "
+                              "settings, or choose a new --out")
         now.started, now.sessions = before.started, before.sessions + 1
     write_json(out / MANIFEST, now)
 
@@ -218,8 +218,8 @@ class Review:
 def _read_review(path: Path, records: Sequence[QuestionAttempt]) -> Review:
     review = decode(Review, read_json(path))
     if review.data != fingerprint(records):
-        raise ConfigError(f"{path} is about other questions than this folder holds: export it again from the "
-                          "verify.html that lies there now")
+        raise ConfigError(f"{path} is about other questions than those in this folder: export it again from the "
+                          "present verify.html")
     wrong = [i for i, o in review.verdicts.items()
              if o.verdict not in ("accept", "reject") or not o.question.strip() or not o.answer.strip()]
     if wrong:

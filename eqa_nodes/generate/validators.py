@@ -39,8 +39,8 @@ def read_validations(files: Sequence[Path], records: Sequence[QuestionAttempt]) 
 def _read(file: Path, records: Sequence[QuestionAttempt]) -> Validation:
     validation = decode(Validation, read_json(file))
     if validation.data != fingerprint(records):
-        raise ConfigError(f"{file} is about other questions than this folder holds: export it again from the "
-                          f"{ANSWER_PAGE} that lies there now")
+        raise ConfigError(f"{file} is about other questions than those in this folder: export it again from the "
+                          f"present {ANSWER_PAGE}")
     wrong = [i for i, reply in validation.answers.items() if not _well_formed(reply)]
     if wrong:
         raise ConfigError(f"{file}: the reply to record {wrong[0]!r} must be {_ANSWER}, with answers that are not "

@@ -175,8 +175,8 @@ class ActiveFunctionRunner(_FunctionRunner):
         if not isinstance(said, tuple) or len(said) != 2:
             raise ConfigError(f"the function returned {said!r:.80}: expected (answer, timesteps)")
         answer = self._given(sample, said[0])
-        note = "" if said[1] == last.steps else (f"the function says that it took {said[1]!r:.20} timesteps; counted "
-                                                 f"were {last.steps}")
+        note = "" if said[1] == last.steps else (f"the function reports {said[1]!r:.20} timesteps; {last.steps} were "
+                                                 "counted")
         receipt = replace(answer.receipt, steps=last.steps, metres=last.metres, seconds=time.monotonic() - began)
         trace.answer = replace(answer, receipt=receipt, message="; ".join(filter(None, (answer.message, note))))
         return EpisodeResult(sample.id, trace.answer, last.frame.pose, trace)

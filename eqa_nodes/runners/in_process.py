@@ -216,7 +216,7 @@ class InProcessRunner:
     def reply(self, inquiry: str, option: int) -> None:
         """Reply to an inquiry of the agent. Raises ConfigError if this runner has no person to ask."""
         if not isinstance(self._person, Replies):
-            raise ConfigError("this runner asks nobody: nothing waits for a reply")
+            raise ConfigError("this runner has no person to ask, so nothing waits for a reply")
         self._person.reply(inquiry, option)
 
     def close(self) -> None:

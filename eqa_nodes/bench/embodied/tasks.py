@@ -160,7 +160,7 @@ def _graph(record: JsonRecord, side: int) -> tuple[tuple[GraphPoint, ...], tuple
 def _option(record: JsonRecord) -> TaskOption:
     kind, text = record.text("option_type"), record.text("option_text")
     if kind not in (ANSWER, INTERACTION):
-        record.refuse("option_type", f"is no option this version knows: {unknown('type', kind, (ANSWER, INTERACTION))}")
+        record.refuse("option_type", f"is not supported: {unknown('type', kind, (ANSWER, INTERACTION))}")
     if kind == ANSWER:
         return TaskOption(kind, text)
     if record.text("action") not in VERBS:
@@ -176,10 +176,10 @@ def _predicate(record: JsonRecord, options: Sequence[TaskOption], points: set[in
                              "right_answer_content": record.text, "action_text": record.text}
     values = {name: takes[name](name) for name in PARAMETERS[kind]}
     if values.get("point", next(iter(points))) not in points:
-        record.refuse("point", f"is no point of the navigation graph: {values['point']}")
+        record.refuse("point", f"is not a point of the navigation graph: {values['point']}")
     for name, of in (("right_answer_content", ANSWER), ("action_text", INTERACTION)):
         if name in values and values[name] not in [o.text for o in options if o.type == of]:
-            record.refuse(name, f"is none of the options: {values[name]!r:.60}")
+            record.refuse(name, f"is not one of the options: {values[name]!r:.60}")
     return Predicate(kind, **values)
 
 

@@ -25,7 +25,7 @@ def open_judge(name: str = "offline", options: JudgeOptions | None = None,
     if options is not None and options.official is not None:
         scorer = find_scorer(options.official)
         if name != scorer.kind:
-            raise ConfigError(f"{options.official} holds the official {scorer.kind}, not {name}")
+            raise ConfigError(f"{options.official} contains the official {scorer.kind}, not {name}")
         return open_official(scorer, open_backend(options.model))
     judge: Judge = JUDGES.make(name, options or JudgeOptions(), open_backend)
     return judge

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from eqa_nodes.bench.judges.base import JudgeMark, JudgeOptions, drop_after_last_full_stop
-from eqa_nodes.bench.judges.choices import mark_choice
+from eqa_nodes.bench.judges.offline import mark_choice
 from eqa_nodes.bench.judges.prompts import BOTH_FORM, MARK_FORM, Prompt, built_in, from_file, read_both, read_mark
 from eqa_nodes.core.answerers.common import says_nothing
 from eqa_nodes.core.errors import ConfigError, ModelError

@@ -58,7 +58,7 @@ def find_scorer(folder: Path) -> OfficialScorer:
             raise ConfigError(f"{express} must have at least four lines: a heading, the system prompt, a heading, and "
                               "the user's prompt")
         return OfficialScorer(EAC, (lines[1], "".join(lines[3:])), {"temperature": -1.0, "image_side_px": 0}, 1024)
-    raise ConfigError(f"{folder} is no checkout of open-eqa (prompts/mmbench.txt) or EXPRESS-Bench "
+    raise ConfigError(f"{folder} is not a checkout of open-eqa (prompts/mmbench.txt) or EXPRESS-Bench "
                       "(prompt/evaluation.txt): clone one of them and name its folder with --prompts")
 
 
@@ -165,7 +165,7 @@ def read_official_mark(text: str) -> int:
         return int(text)
     _, tag, after = text.partition(TAG)
     if not tag:
-        raise ValueError(f"it is no number, and has no {TAG!r}")
+        raise ValueError(f"it is not a number and does not contain {TAG!r}")
     return int(after.partition("\n")[0].replace(TAG, "").strip())
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.bench.judges import choices
 from eqa_nodes.bench.judges.base import JudgeMark, JudgeOptions, drop_after_last_full_stop
 from eqa_nodes.bench.metrics import wording
 from eqa_nodes.core.answerers import common, letters
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
     from eqa_nodes.models.config import ModelConfig
 
 
+def mark_choice(sample: Sample, text: str) -> JudgeMark:
+    """Return 5 for the right option, else 1: an answer that names none, or several, is wrong."""
+    index = common.match_choice(text, sample.choices)
+    if index is None:
+        return JudgeMark(1, None, "no option named")
+    chosen = sample.choices[index]
+    return JudgeMark(5 if chosen == sample.answer else 1, None, f"chose {chosen!r}")
+
+
 @dataclass(frozen=True)
 class OfflineJudge:
     """Rules over words. It cannot see images, so it gives no grounding mark.
@@ -28,6 +38,7 @@ class OfflineJudge:
     """
 
     until_last_full_stop: bool = False
+    kind = "offline"
     sees = False
 
     @classmethod
@@ -38,13 +49,16 @@ class OfflineJudge:
     @property
     def name(self) -> str:
         """Return the name for score files."""
-        return "offline+until_last_full_stop" if self.until_last_full_stop else "offline"
+        return f"{self.kind}+until_last_full_stop" if self.until_last_full_stop else self.kind
 
     @property
     def version(self) -> str:
         """Return the sha256 of the rules' source and of the options."""
-        return choices.version_of(self.name, (__file__, choices.__file__, common.__file__, letters.__file__,
-                                              wording.__file__, language.__file__, quantities.__file__))
+        digest = hashlib.sha256(self.name.encode())
+        for module in (__file__, common.__file__, letters.__file__, wording.__file__, language.__file__,
+                       quantities.__file__):
+            digest.update(Path(str(module)).read_bytes())
+        return digest.hexdigest()
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Mark an answer by the best of the accepted ones."""
@@ -52,7 +66,7 @@ class OfflineJudge:
         if common.says_nothing(text):
             return JudgeMark(1, None, "no answer")
         if sample.choices:
-            return choices.mark_choice(sample, text)
+            return mark_choice(sample, text)
         references = dict.fromkeys((sample.answer, *sample.alternatives))
         if not language.normalise(text):  # "A" may be a letter on a door, and is no article then
             return _letter(references, text)
@@ -61,6 +75,17 @@ class OfflineJudge:
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+class ChoicesJudge(OfflineJudge):
+    """Accuracy over options as HM-EQA counts it (Ren et al. 2024): a question without options is unscored."""
+
+    kind = "choices"
+
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
+        """Mark an answer to a question that has options."""
+        return super().judge(sample, answer_text) if sample.choices else JudgeMark(None, None,
+                                                                                  "the question has no options")
 
 
 def _letter(references: Iterable[str], text: str) -> JudgeMark:

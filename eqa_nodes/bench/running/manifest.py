@@ -79,8 +79,8 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
         changed += ["asked"] if before.asked and before.asked != asked else []
         if changed:
             named = "; ".join(f"{name} was {old}, is {new}" for name, old, new in differing_settings(before, now))
-            raise ConfigError(f"{out} holds a run with another {', '.join(changed)}{named and f' ({named})'}: resume "
-                              "it as it was, or choose a new directory")
+            raise ConfigError(f"{out} contains a run with another {', '.join(changed)}{named and f' ({named})'}: "
+                              "resume it as it was, or choose a new directory")
         now.started, now.sessions = before.started, before.sessions + 1
         now.earlier_commits = [*before.earlier_commits, *([before.commit] if before.commit != now.commit else [])]
     write_json(out / MANIFEST, now)

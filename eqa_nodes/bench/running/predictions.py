@@ -155,8 +155,9 @@ class RunSummary(NamedTuple):
         again = "--retry-failed asks the failed ones again"
         if self.hopeless:
             return (f"ended: each of the first {HOPELESS} questions failed: {self.hopeless}. {left} questions are "
-                    f"left: the same line goes on with them, and with {again}")
-        return f"every question failed, the last one with: {self.reason}. The same line with {again}" * self.all_failed
+                    f"left: the same command asks them, and with {again}")
+        return (f"every question failed, the last one with: {self.reason}. The same command with {again}"
+                if self.all_failed else "")
 
 
 class Count:

@@ -212,7 +212,7 @@ class KeptRun:
         """model: name of the model, for the manifest; "" = unknown."""
         self.out, self._model = out, model
         if (out / MANIFEST).exists() and (held := read_manifest(out).dataset) != ASKED:
-            raise StorageError(f"{out} holds a run of {held or 'a benchmark'}: choose a new directory")
+            raise StorageError(f"{out} contains a run of {held or 'a benchmark'}: choose a new directory")
         out.mkdir(parents=True, exist_ok=True)
         self._writer = PredictionWriter(out)
         self._samples = read_samples(out / SAMPLES) if (out / SAMPLES).exists() else []

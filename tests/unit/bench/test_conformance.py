@@ -129,11 +129,11 @@ def test_no_answer_costs_no_call(openeqa: Path, express: Path) -> None:
 
 
 def test_what_does_not_fit_is_refused(openeqa: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no checkout of open-eqa"):
+    with pytest.raises(ConfigError, match="not a checkout of open-eqa"):
         find_scorer(tmp_path / "nothing")
     with pytest.raises(ConfigError, match="fixes temperature at 0.2: leave --judge-temperature out"):
         find_scorer(openeqa).model({"temperature": 0.0})
-    with pytest.raises(ConfigError, match="holds the official llm-match, not eac"):
+    with pytest.raises(ConfigError, match="contains the official llm-match, not eac"):
         open_judge("eac", JudgeOptions(official=openeqa), lambda config: ScriptedBackend())
     (openeqa / "prompts" / "mmbench.txt").write_text("{anything}")
     with pytest.raises(ConfigError, match="cannot be filled in"):

@@ -92,7 +92,7 @@ def test_more_than_there_are_is_refused(count: int, complaint: str, runs: dict[s
         mix(runs, tmp_path / "mixed", count)
     with pytest.raises(ConfigError, match="two runs or more"):
         mix({"blind": runs["blind"]}, tmp_path / "mixed")
-    with pytest.raises(ConfigError, match="holds a run already"):
+    with pytest.raises(ConfigError, match="already contains a run"):
         mix(runs, runs["blind"])
 
 

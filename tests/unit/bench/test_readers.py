@@ -34,6 +34,18 @@ from tests.fixtures.junk_records import FUZZ, JUNK, NAMES, refusal
 from tests.fixtures.paths import DATA
 
 
+@pytest.mark.parametrize(("height_m", "floors"), [(0.75, False), (0.76, True)])
+def test_a_history_that_climbs_changes_its_floor(tmp_path: Path, height_m: float, floors: bool) -> None:
+    (tmp_path / "open-eqa-v0.json").write_text(json.dumps([{
+        "question_id": "7", "question": "Where?", "answer": "here", "category": "c", "episode_history": "hm3d-v0/0"}]))
+    (tmp_path / "openeqa-init-trajs.json").write_text(json.dumps({"hm3d-v0/0": {
+        "scene_id": "00001-x/x.glb", "init_pos": [0, 0, 0], "quat_wxyz": [1, 0, 0, 0],
+        "full_traj_pos": [[0, 0, 0], [0, height_m, 0], [3, height_m, 4]]}}))
+    one, = read_openeqa(tmp_path, "hm3d")
+    assert one.metadata["multi_floor"] is floors and one.scene == "habitat:hm3d/00001-x"
+    assert (one.reference_steps, one.reference_metres) == (2, pytest.approx(height_m + 5))
+
+
 def test_hm_eqa_takes_the_area_of_the_navigation_mesh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "questions.csv").write_text("scene,floor,question,choices,question_formatted,answer,label\n" + "".join(
         f"{scene},0,Is it?,\"['a', 'b', 'c', 'd']\",,A,state\n" for scene in ("00001-Rooms", "00002-None")))
@@ -209,8 +221,8 @@ def test_files_of_another_shape_are_named(tmp_path: Path, text: str) -> None:
     ({"id": " "}, "id is empty"), ({"answer": ""}, "neither an answer nor predicates"),
     ({"start": Pose2(math.nan, 0, 0)}, "finite"), ({"viewpoints": ((1.0,),)}, "viewpoint"),
     ({"reference_metres": -1.0}, "reference_metres -1.0"), ({"reference_steps": -1}, "reference_steps"),
-    ({"choices": ("y", "z")}, "none of"), ({"question": " "}, "has no text"), ({"answer": "a\0"}, "holds text"),
-    ({"target": (1.0, 2.0, 3.0, 4.0)}, "x, y and perhaps a height")])
+    ({"choices": ("y", "z")}, "not one of"), ({"question": " "}, "has no text"),
+    ({"answer": "a\0"}, "invalid character"), ({"target": (1.0, 2.0, 3.0, 4.0)}, "x, y and optionally a height")])
 def test_samples_that_contradict_themselves_are_refused(changes: dict[str, Any], why: str) -> None:
     good = Sample("a", "What?", "x")
     check_samples([good])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from eqa_nodes.generate.filters import FilterConfig
+from eqa_nodes.generate.filters import FilterConfig, Filters
 from eqa_nodes.generate.pipeline import (
     RECORDS,
     STEPS,
@@ -26,7 +27,7 @@ from eqa_nodes.generate.pipeline import (
 )
 from eqa_nodes.generate.results import READERS, VERIFIED, begin, finish, read_manifest
 from eqa_nodes.generate.roles import moves, read_pair, read_verdict
-from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, ScenePath
+from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, Evaluation, QuestionAnswer, ScenePath
 from tests.fixtures.generating import NOTHING, SCENE, Killed, Model, cast, here, job, made, small, verdicts, whole
 
 BAD = {"clarity": 0.9, "answerability": 0.1, "uniqueness": 0.9, "nontriviality": 0.9, "feedback": "no kettle in view"}
@@ -95,6 +96,25 @@ def test_the_same_question_is_not_taken_twice_in_a_scene(tmp_path: Path) -> None
     again = {"question": "What is it that is next to the desks?", "answer": "a red kettle"}
     records = made(tmp_path, Model(answer=here, propose=lambda n, text: again if n else ask), count=2, tries=1).records
     assert [r.status for r in records] == [ACCEPTED, REJECTED] and records[1].reason.startswith("not new: shares 100%")
+
+
+@pytest.mark.parametrize(("question", "cosine", "passed"), [
+    ("Is the red wooden chair clean?", 0.0, False),  # 3 of 4 words: red, wooden and chair, of red, wooden, chair, clean
+    ("Is the red wooden table clean?", 0.0, True),
+    ("Who sleeps here?", 0.97, False), ("Who sleeps here?", 0.96, True)])
+def test_what_counts_as_the_same_question(question: str, cosine: float, passed: bool) -> None:
+    class Vectors:
+        def embed(self, texts: list[str]) -> np.ndarray:
+            return np.array([[1.0, 0.0], *([[cosine, math.sqrt(1 - cosine ** 2)]] * (len(texts) - 1))])
+
+    filters = Filters(small("express"), None, FilterConfig(), Vectors(), None, 0)  # type: ignore[arg-type]
+    assert filters._new(QuestionAnswer(question, "yes"), [QuestionAnswer("Is the red wooden chair?", "yes")]
+                        ).passed is passed
+
+
+@pytest.mark.parametrize(("score", "accepted"), [(0.5, True), (0.49, False)])
+def test_the_least_score_of_an_evaluation(score: float, accepted: bool) -> None:
+    assert Evaluation({"clarity": 1.0, "uniqueness": score}, "").accepts(FilterConfig().least) is accepted
 
 
 def test_a_category_without_a_question_costs_one_call(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_what_it_says_of_its_steps_is_not_believed() -> None:
     with closing(active(own_agents.boaster)) as runner:
         answer = runner.run(HOUSE).answer
     assert answer.receipt.steps == 5 and answer.text == "yes"
-    assert answer.message == "the function says that it took 1 timesteps; counted were 5"
+    assert answer.message == "the function reports 1 timesteps; 5 were counted"
 
 
 def test_limits_hold_for_functions() -> None:

@@ -154,8 +154,8 @@ def test_a_scene_file_is_a_scan_that_unity_has_mirrored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("changes", "why"), [
     ({"task_text": " "}, "'task_text' must be a text"), ({"predicates": []}, "'predicates' is empty"),
     ({"predicates": [{"predicate_type": "fly"}]}, r"predicates\[0\].*unknown predicate 'fly': known are agent_at"),
-    ({"predicates": [{"predicate_type": "choose", "right_answer_content": "maybe"}]}, "none of the options: 'maybe'"),
-    ({"predicates": [{"predicate_type": "agent_at", "point": 99}]}, "no point of the navigation graph: 99"),
+    ({"predicates": [{"predicate_type": "choose", "right_answer_content": "maybe"}]}, "one of the options: 'maybe'"),
+    ({"predicates": [{"predicate_type": "agent_at", "point": 99}]}, "not a point of the navigation graph: 99"),
     ({"predicates": [{"predicate_type": "grab"}]}, "'object' is missing"),
     ({"options": [{"option_type": "Answer", "option_text": "a"}] * 2}, "has a text twice: 'a'"),
     ({"options": [{"option_type": "Interaction", "option_text": "a", "action": "eat", "object": 1}]}, "'eat'"),
@@ -235,6 +235,23 @@ def test_every_predicate_has_a_check_and_both_values() -> None:
     away = EpisodeFacts(places, 3)
     assert not any(holds(Predicate(kind, **base), facts, away) for kind in ("agent_near", "grab_once", "agent_pass"))
     assert holds(Predicate("at", object=9, point=1), facts, away) is False  # 1 m beside the point
+
+
+@pytest.mark.parametrize(("kind", "place", "holding"), [
+    ("agent_near", (2.0, 1.5, 0.7), True), ("agent_near", (2.0, 1.51, 0.7), False),  # the agent is at (2, 0)
+    ("at", (2.3, 0.0, 0.7), True), ("at", (2.0, 0.31, 0.7), False)])
+def test_how_near_is_near(kind: str, place: tuple[float, float, float], holding: bool) -> None:
+    facts = Plain()
+    facts.position = lambda obj: place  # type: ignore[method-assign]
+    so_far = EpisodeFacts({p.id: (p.x, p.y) for p in POINTS}, 1)
+    assert holds(Predicate(kind, object=9, point=1), facts, so_far) is holding
+
+
+@pytest.mark.parametrize(("pixels", "holding"), [(400, True), (399, False)])
+def test_a_thing_is_looked_at_when_it_fills_enough_of_the_image(pixels: int, holding: bool) -> None:
+    facts = Plain()
+    facts.share = lambda obj: pixels / (640 * 480)  # type: ignore[method-assign]
+    assert holds(Predicate("looking_at", object=9), facts, EpisodeFacts({0: (0.0, 0.0)}, 0)) is holding
 
 
 def test_a_task_is_done_when_all_predicates_hold() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eqa_nodes.bench.judges import offline
 from eqa_nodes.bench.judges.base import JudgeMark, drop_after_last_full_stop
 from eqa_nodes.bench.judges.marking import open_judge
 from eqa_nodes.bench.judges.offline import OfflineJudge
@@ -72,6 +73,18 @@ def test_the_reference_itself_is_right(hand: tuple[str, str, str, int]) -> None:
 def test_articles_case_and_a_final_stop_do_not_matter(hand: tuple[str, str, str, int]) -> None:
     question, reference, answer, _ = hand
     assert mark(question, reference, answer.rstrip(".") + ".") == mark(question, reference, answer.upper())
+
+
+@pytest.mark.parametrize(("f", "sigma"), [
+    (0.29, 1), (0.3, 2), (0.59, 2), (0.6, 3), (0.74, 3), (0.75, 4), (0.94, 4), (0.95, 5), (1.0, 5)])
+def test_the_steps_from_an_overlap_to_a_mark(f: float, sigma: int) -> None:
+    assert offline._mark_of(f) == sigma
+
+
+@pytest.mark.parametrize(("said", "sigma"), [  # within 10 % of 1.80 m is 0.18 m, within twice as much 0.36 m
+    ("1.98 m", 5), ("1.99 m", 2), ("1.62 m", 5), ("1.61 m", 2), ("2.16 m", 2), ("2.17 m", 1), ("1.43 m", 1)])
+def test_lengths_are_right_within_a_tenth(said: str, sigma: int) -> None:
+    assert mark("How wide is the sofa?", "1.80 m", said) == sigma
 
 
 def test_naming_everything_does_not_pay() -> None:

@@ -79,7 +79,7 @@ def test_text_of_others_stays_text(run: Path) -> None:
 
 
 def test_no_run_and_nothing_to_mark(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="holds no run"):
+    with pytest.raises(StorageError, match="contains no run"):
         write_marking_page(tmp_path / "none")
     kept = [line for line in (run / "predictions.jsonl").read_text().splitlines() if '"id":"q-4"' in line]
     (run / "predictions.jsonl").write_text("\n".join(kept) + "\n")

@@ -44,5 +44,5 @@ def test_questions_are_added_and_reported(tmp_path: Path) -> None:
 
 def test_the_folder_of_a_benchmark_is_left_alone(tmp_path: Path) -> None:
     begin_manifest(tmp_path, "house", [])
-    with pytest.raises(StorageError, match="holds a run of house: choose a new directory"):
+    with pytest.raises(StorageError, match="contains a run of house: choose a new directory"):
         KeptRun(tmp_path)

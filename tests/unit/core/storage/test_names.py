@@ -99,7 +99,7 @@ def test_the_memory_of_a_hostile_id_lies_in_its_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("field", ["id", "question", "scene"])
 def test_text_that_is_none_is_refused_with_its_data_set(text: str, field: str) -> None:
     fields = {"id": "q", "question": "Where is it?", "answer": "there", "scene": "", field: text}
-    with pytest.raises(ConfigError, match="text that is none"):
+    with pytest.raises(ConfigError, match="invalid character"):
         check_samples([Sample(**fields)])
 
 

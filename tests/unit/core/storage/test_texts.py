@@ -52,7 +52,7 @@ def test_a_question_that_is_no_text_is_refused_at_every_port(text: str, tmp_path
                                                              capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(BadQuestion, match="surrogate"):
         check_question(text)
-    with pytest.raises(ConfigError, match="text that is none"):
+    with pytest.raises(ConfigError, match="invalid character"):
         check_samples([Sample("a", text, "b")])
     assert main(["ask", text, "--out", str(tmp_path / "run")]) == 2
     assert "surrogate" in capsys.readouterr().err and not (tmp_path / "run").exists()
