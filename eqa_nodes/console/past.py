@@ -9,8 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from eqa_nodes.bench.report.outlines import outlines
-from eqa_nodes.bench.report.pictures import proof_picture
+from eqa_nodes.bench.report.pictures import outlines, proof_picture
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES

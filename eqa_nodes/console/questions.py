@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import quote
 
-from eqa_nodes.bench.report.outlines import outlines
-from eqa_nodes.bench.report.pictures import proof_picture
+from eqa_nodes.bench.report.pictures import outlines, proof_picture
 from eqa_nodes.bench.running.runner import KeptRun
 from eqa_nodes.console.live import Feed
 from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot

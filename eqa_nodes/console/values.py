@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from eqa_nodes.bench.report.calls import card_of, chosen_pictures
-from eqa_nodes.bench.report.outlines import Outline
+from eqa_nodes.bench.report.pictures import Outline
 from eqa_nodes.console.live import Live
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.floor import GridMap

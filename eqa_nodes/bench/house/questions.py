@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -18,7 +17,6 @@ from eqa_nodes.bench.embodied.tasks import sample_of
 from eqa_nodes.bench.house.tasks import house_tasks
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.core.errors import ConfigError, SimulatorError, unknown
-from eqa_nodes.core.language.ambiguity import KnownPlaces, ambiguity, known_of
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.samples import ACTIVE, EM, TASKS, Sample
 from eqa_nodes.tours.tours import house_tour, most_pixels
@@ -27,7 +25,6 @@ from sim_bridge.house.questions.dataset import CATEGORIES, SPLITS, HouseQuestion
 from sim_bridge.house.questions.floors import FloorsQuestion, FloorStart, floors_questions
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.questions.multi_target import MultiTargetQuestion, multi_target_questions
-from sim_bridge.house.world import PREFIX, world_of
 
 QUESTIONS = 500  # default number of generated questions
 PEOPLE = 3  # number in each house of `house-people`
@@ -150,18 +147,3 @@ HOUSE_FLOORS = HouseReader(_of_floors, _only(ACTIVE, "eqa bench run --dataset ho
 HOUSE_MEASURE = HouseReader(_of_measures, _only(ACTIVE, "eqa bench run --dataset house-measure"))
 HOUSE_TEXT = HouseReader(_of_texts, _only(ACTIVE, "eqa bench run --dataset house-text"))
 HOUSE_TASKS = HouseReader(_of_tasks, _only(TASKS, "eqa bench tasks"))
-
-
-def house_marks(samples: Iterable[Sample]) -> list[bool]:
-    """Return for each question about a built-in house whether its words match several rooms or objects there.
-
-    Privileged: a robot knows only what it has seen. Samples of other scenes are left out. Raises UnknownScene.
-    """
-    return [ambiguity(s.question, _known(s.scene)) is not None for s in samples if s.scene.startswith(PREFIX)]
-
-
-@lru_cache(maxsize=4)
-def _known(scene: str) -> KnownPlaces:
-    house = world_of(scene).side_by_side()
-    rooms = {room.id: room.name for room in house.rooms}
-    return known_of(rooms.values(), ((thing.kind, rooms.get(thing.room, "")) for thing in house.objects))

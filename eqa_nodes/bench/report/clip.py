@@ -11,8 +11,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from eqa_nodes.bench.report.drawing import FloorPicture, MapBox, extent, widened
-from eqa_nodes.bench.report.outlines import outlines, weakness
-from eqa_nodes.bench.report.pictures import jpeg_then, map_then, proof_picture
+from eqa_nodes.bench.report.pictures import jpeg_then, map_then, outlines, proof_picture, weakness
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.pillow import RESAMPLING, writing_font
 from eqa_nodes.core.storage.text import printable

@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
 from eqa_nodes.bench.metrics.compare import ScoredRun
 from eqa_nodes.bench.metrics.formulas import MeanInterval, shown
 from eqa_nodes.bench.metrics.values import SHARES
-from eqa_nodes.bench.report.page import REPORT
+from eqa_nodes.bench.report.page import REPORT, page_templates
 from eqa_nodes.bench.running.manifest import agent_of, commit_of, differing_settings, policy_of
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import write_bytes
@@ -74,9 +72,7 @@ def write_leaderboard(runs: Sequence[Path], page: Path) -> tuple[Board, ...]:
     if len({run.resolve() for run in runs}) < len(runs):
         raise ConfigError("a run is named twice: name each one once")
     boards = boards_of([ScoredRun(run) for run in runs], page.resolve().parent)
-    environment = Environment(loader=PackageLoader("eqa_nodes.bench.report"), undefined=StrictUndefined,
-                              autoescape=select_autoescape(["j2", "html"]), trim_blocks=True, lstrip_blocks=True)
-    write_bytes(page, environment.get_template("leaderboard.html.j2").render(
+    write_bytes(page, page_templates().get_template("leaderboard.html.j2").render(
         boards=boards, names=[name for name, _ in NAMES], measures=MEASURES, runs=len(runs)).encode())
     return boards
 

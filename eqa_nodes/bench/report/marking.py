@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from eqa_nodes.bench.report.page import page_templates
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
@@ -53,14 +53,11 @@ def write_marking_page(run: Path, page: Path | None = None, *, blind: bool = Fal
         raise ConfigError(f"{run} has no answers to mark")
     order = np.random.default_rng(seed).permutation(len(asked))[:limit or None]
     items = [_item(asked[i], predictions[asked[i].id], run, blind) for i in order]
-    environment = Environment(loader=PackageLoader("eqa_nodes.bench.report"),
-                              autoescape=select_autoescape(["j2", "html"]), undefined=StrictUndefined,
-                              trim_blocks=True, lstrip_blocks=True)
     manifest = read_manifest(run)
     title = "Answers to mark" if blind else f"{manifest.dataset or run.name}: {manifest.model or 'answers'}"
     path = page or run / PAGE
     data: dict[str, Any] = {"key": _key(items), "items": [item._asdict() for item in items]}
-    write_bytes(path, environment.get_template("marking.html.j2").render(
+    write_bytes(path, page_templates().get_template("marking.html.j2").render(
         title=title, data=data, meanings=list(enumerate(MEANINGS, 1))).encode())
     return path
 

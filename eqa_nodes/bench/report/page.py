@@ -19,8 +19,7 @@ from eqa_nodes.bench.reference.beside import sentences
 from eqa_nodes.bench.report.calls import CallsSection, calls_of
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
-from eqa_nodes.bench.report.outlines import Outline, outlines, weakness
-from eqa_nodes.bench.report.pictures import embedded, proof_picture, size_of
+from eqa_nodes.bench.report.pictures import Outline, embedded, outlines, proof_picture, size_of, weakness
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
 from eqa_nodes.bench.report.story import had_robot, story_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes, others, right
@@ -259,10 +258,14 @@ def _page(number: int) -> str:
     return f"episode-{number:04d}.html"
 
 
+def page_templates() -> Environment:
+    """Return the templates of pages, which escape every value."""
+    return Environment(loader=PackageLoader("eqa_nodes.bench.report"), autoescape=select_autoescape(["j2", "html"]),
+                       undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
 def _templates(scan: bool) -> Environment:
-    environment = Environment(loader=PackageLoader("eqa_nodes.bench.report"),
-                              autoescape=select_autoescape(["j2", "html"]), undefined=StrictUndefined,
-                              trim_blocks=True, lstrip_blocks=True)
+    environment = page_templates()
     stops = ", ".join(path_colour(k / (len(PATH_COLOURS) - 1)) for k in range(len(PATH_COLOURS)))
     environment.globals["path_gradient"] = stops
     environment.filters["clock"] = clock_phrase

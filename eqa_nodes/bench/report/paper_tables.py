@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from eqa_nodes.bench.report.text_tables import markdown_table, notes_below, term
 from eqa_nodes.bench.running.manifest import answered_by
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_bytes
-from eqa_nodes.core.types.samples import ACTIVE, EM, Sample
+from eqa_nodes.core.types.samples import ACTIVE, EM
 
 OWN_TABLES = ("openeqa", "express", "hm-eqa")  # data sets whose published tables have their own columns
 _GUESSES = "supplement, table 3"  # published values without guesses, next to those with guesses
@@ -328,7 +327,7 @@ def _limits(run: ScoredRun) -> dict[str, Any]:
 
 
 def _ambiguous(runs: dict[str, list[ScoredRun]]) -> Iterator[str]:
-    """Yield the share of questions with several right answers: published, marked, and from the built-in houses."""
+    """Yield the share of questions with several right answers: published, and marked."""
     every = [run for own in runs.values() for run in own]
     dataset, samples = every[0].manifest.dataset, {name: s for run in every for name, s in run.samples.items()}
     if (share := ambiguous_shares().get(dataset)) is not None:
@@ -336,18 +335,6 @@ def _ambiguous(runs: dict[str, list[ScoredRun]]) -> Iterator[str]:
     marked = [mark for sample in samples.values() if isinstance(mark := sample.metadata.get("ambiguous"), bool)]
     if marked:
         yield f"{100 * sum(marked) / len(marked):.1f} % of {len(marked)} questions are marked as ambiguous"
-    elif dataset.startswith("house"):
-        yield _in_houses(samples.values())
-
-
-def _in_houses(samples: Iterable[Sample]) -> str:
-    if find_spec("embreex") is None:
-        return "which questions fit several things of their house is not known here: pip install 'eqa-nodes[house]'"
-    from eqa_nodes.bench.house.questions import house_marks
-
-    found = house_marks(samples)
-    return (f"{100 * sum(found) / max(1, len(found)):.1f} % of {len(found)} questions fit several rooms or objects of "
-            "their house, by their words and the scene graph")
 
 
 ABOUT = ("questions", "judge", "answerer", "privileged")  # columns of a CSV

@@ -10,7 +10,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.metrics.intervals import resampled_means
-from tests.fixtures.resampled import looped_means
+
+MASK = (1 << 64) - 1
+STEP = 0x9E3779B97F4A7C15
+
+
+def mixed(z: int) -> int:
+    """Return SplitMix64 of z, in Python's integers."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
+    return z ^ (z >> 31)
+
+
+def looped_means(values: list[float], seed: int, resamples: int) -> list[float]:
+    """Return the resampled means, computed with plain loops like the compiled function."""
+    n, means = len(values), []
+    rejected = ((1 << 32) - n) % n
+    for row in range(resamples):
+        state, total, halves = mixed((mixed((seed + STEP) & MASK) + row * STEP) & MASK), 0.0, list[int]()
+        for _ in range(n):
+            if not halves:
+                state = (state + STEP) & MASK
+                halves = [mixed(state) & 0xFFFFFFFF, mixed(state) >> 32]
+            product = halves.pop() * n
+            while product & 0xFFFFFFFF < rejected:
+                state = (state + STEP) & MASK
+                product = (mixed(state) >> 32) * n
+            total += values[product >> 32]
+        means.append(total / n)
+    return means
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=15, unique=True), st.integers(0, 99))

@@ -7,18 +7,16 @@ import random
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from eqa_nodes.bench.judges.base import JudgeMark
-from eqa_nodes.bench.metrics.scores import RESAMPLES, Scores, score_run
+from eqa_nodes.bench.metrics.scores import Scores, score_run
 from eqa_nodes.bench.metrics.values import METRICS
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
-from tests.fixtures.resampled import looped_means
 from tests.fixtures.scripted_runner import ScriptedRunner
 
 N = 60
@@ -137,11 +135,3 @@ def test_every_mean_and_count(run: tuple[Path, Scores]) -> None:
         assert row.metrics["gain_over_blind"].mean == pytest.approx(sum(gains) / len(gains))
         assert row.questions == len(mine) and row.failed == sum(not v for v in mine)
         assert row.metrics["openeqa_c_failed_lowest"].n == len(mine) - row.unscored
-
-
-def test_an_interval_is_that_of_means_drawn_by_a_plain_loop(run: tuple[Path, Scores]) -> None:
-    _, scores = run
-    metres = [q.metres for q in scores.questions if q.status != "failed"]
-    assert len(set(metres)) == len(metres)  # so that single values are drawn
-    means = looped_means(metres, 0, RESAMPLES)
-    assert scores.rows[0].metrics["metres"][1:3] == pytest.approx(tuple(np.percentile(means, (2.5, 97.5))))

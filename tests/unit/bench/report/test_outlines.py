@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.report.outlines import Outline, placed
 from eqa_nodes.bench.report.page import CardImage
+from eqa_nodes.bench.report.pictures import Outline, placed
 
 WHOLE, CUT, SMALL = Outline("lamp", 40, 40, 20, 20), Outline("lamp", 97, 50, 3, 8), Outline("lamp", 50, 50, 3, 4)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -215,22 +214,6 @@ def test_one_question_of_another_data_set_has_no_error_and_no_published_rows(tmp
     table = paper_tables(read_runs([f"ours={tmp_path}"]), ["2"])[0]
     assert [row.name for row in table.rows] == ["ours"]
     assert of(table, "ours")["A-EQA C"] == PaperCell("75.0", 75.0, None, 1)
-
-
-def test_a_built_in_house_says_which_questions_fit_several_of_its_things(tmp_path: Path) -> None:
-    pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
-    from sim_bridge.house.world import world
-
-    house = world(3).house
-    rooms = Counter(kind for kind, _ in {(thing.kind, thing.room) for thing in house.objects})
-    one, many = next(k for k in sorted(rooms) if rooms[k] == 1), next(k for k in sorted(rooms) if rooms[k] > 1)
-    samples = [Sample(f"{k}", f"What color is the {kind}?", "red", category="attribute recognition", scene="house:3")
-               for k, kind in enumerate((one, many, one, one))]
-    marks = {sample.id: JudgeMark(5.0) for sample in samples}
-    write_run(tmp_path, "house", samples, PublishedRun(dict.fromkeys(marks, "red"), {}), {}, "ours")
-    score_run(tmp_path, GivenMarks(marks, "m"))
-    assert ("25.0 % of 4 questions fit several rooms or objects of their house, by their words and the scene graph"
-            in paper_tables(read_runs([str(tmp_path)]), ["2"])[0].notes)
 
 
 def test_every_format_holds_the_same_values(tmp_path: Path) -> None:
