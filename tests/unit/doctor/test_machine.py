@@ -37,7 +37,7 @@ def test_disk_is_told_in_hours(tmp_path: Path) -> None:
     full = machine.disk(tmp_path, 1e15)
     assert full.state == "warning" and "0.0 hours" in full.found and full.remedy
     nothing = machine.disk(tmp_path, 0.0).found
-    assert nothing.endswith("GB free here: nothing came whose recording could fill it")
+    assert nothing.endswith("GB free here: no message was received that a recording would store")
 
 
 _LARGE = [wire(_picture(64))]
