@@ -12,7 +12,7 @@ import pytest
 from eqa_nodes.cli.ask import Ask
 from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.config.graph import merged
-from eqa_nodes.config.run import ISOLATED, REPLAY, ROBOT, Replayed, RunConfig
+from eqa_nodes.config.run import ISOLATED, REPLAY, ROBOT, Replayed, RunConfig, image_size
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import decode, dumps, encode
 from eqa_nodes.core.types.questions import Limits
@@ -57,6 +57,18 @@ def test_options_win_over_the_file_and_the_file_over_the_agent(file: Path) -> No
 
 def test_an_option_that_equals_the_default_wins_over_the_file_too(file: Path) -> None:
     assert asked("--params", str(file), "--temperature", "0").settings.answerer.model.temperature == 0.0
+
+
+@pytest.mark.parametrize(("text", "size"), [("16x4096", (16, 4096)), ("640x480", (640, 480)), ("15x480", None),
+                                            ("640x4097", None), ("640", None), ("640x480x3", None)])
+def test_an_image_has_16_to_4096_pixels_a_side(text: str, size: tuple[int, int] | None) -> None:
+    if size is None:
+        with pytest.raises(ConfigError, match=f"--image is '{text}': expected WIDTHxHEIGHT"):
+            image_size(text)
+    else:
+        assert image_size(text) == size
+        camera = RunConfig(image=text).robot_body.camera
+        assert (camera.width, camera.height) == size
 
 
 def test_overrides_win_over_everything(file: Path) -> None:

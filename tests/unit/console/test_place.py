@@ -20,6 +20,7 @@ import pytest
 from eqa_nodes.console.pictures import POINTS, cloud_bytes, shown_place
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Cloud
 from eqa_nodes.wire.messages import cloud_of
 from tests.fixtures.console_server import STORY, FakeRobot, serving
@@ -84,6 +85,16 @@ def test_what_moves_is_plain_numbers() -> None:
     assert shown["path"][-3:] == pytest.approx([last.x, last.y, 0.0], abs=1e-3) and shown["robot"] is not None
     assert [box["name"] for box in shown["boxes"]] == ["desk"] and shown["boxes"][0]["privileged"]
     json.dumps(shown, allow_nan=False)
+
+
+@pytest.mark.parametrize(("poses", "shown"), [(1000, 1000), (1001, 501), (2001, 668)])
+def test_a_path_has_about_1000_points(poses: int, shown: int) -> None:
+    """Every second of 1001 poses, every third of 2001, and always the last one."""
+    robot = FakeRobot(lambda: None)
+    for i in range(poses):
+        robot.live.moved(i, Pose2(0.1 * i, 0.0, 0.0))
+    path = shown_place(robot)["path"]
+    assert len(path) == 3 * shown and path[-3] == pytest.approx(0.1 * (poses - 1))
 
 
 def test_addresses_answer_and_refuse_in_words(tmp_path: Path) -> None:

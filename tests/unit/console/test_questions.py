@@ -6,6 +6,7 @@ from tests.fixtures.needs import need_console
 
 need_console()
 
+import math
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,13 @@ from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES, KeptRun
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.console.live import DECISIONS, POSES, Live, Rendered, thinned
+from eqa_nodes.console.past import _moments
 from eqa_nodes.console.questions import KEPT, MAX_WAITING
-from eqa_nodes.console.values import RequestRefused, shown_entry
+from eqa_nodes.console.values import RequestRefused, shown_decisions, shown_entry
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.console_server import ANSWER, STORY, ended, serving
 
@@ -138,6 +141,29 @@ def test_what_is_heard_is_bounded_however_long_it_takes() -> None:
     for k in range(9):
         thinned(items, k, 4)
     assert items[0] == 0 and items[-1] == 8 and items == sorted(set(items))
+
+
+def test_a_pose_is_kept_from_4_cm_or_8_degrees_on() -> None:
+    live = Live(lambda: None)
+    turned = math.radians(8)
+    poses = [Pose2(0.0, 0.0, 0.0), Pose2(0.039, 0.0, 0.0), Pose2(0.041, 0.0, 0.0), Pose2(0.041, 0.0, 0.99 * turned),
+             Pose2(0.041, 0.0, 1.01 * turned), Pose2(0.041, 0.041, 1.01 * turned)]
+    for stamp, pose in enumerate(poses):
+        live.moved(stamp, pose)
+    assert [stamp for stamp, _ in live.trace().poses] == [0, 2, 4, 5]
+
+
+def test_the_newest_40_goals_keep_their_numbers() -> None:
+    shown = shown_decisions([STORY.decisions[0]] * 41)
+    assert [goal["n"] for goal in shown] == list(range(2, 42))
+    assert [goal["n"] for goal in shown_decisions([STORY.decisions[0]] * 2)] == [1, 2]
+
+
+@pytest.mark.parametrize(("poses", "moments"), [(240, 240), (241, 240), (479, 240)])
+def test_the_slider_of_an_episode_has_up_to_240_moments_with_the_metres_until_then(poses: int, moments: int) -> None:
+    way = _moments(EpisodeTrace(poses=[(i, Pose2(0.5 * i, 0.0, 0.0)) for i in range(poses)]))
+    assert len(way) == moments and way[0] == (0, 0.0) and way[-1] == (poses - 1, 0.5 * (poses - 1))
+    assert all(metres == 0.5 * stamp for stamp, metres in way)
 
 
 def test_live_begins_anew_with_each_question_where_the_robot_stands() -> None:

@@ -167,15 +167,62 @@ def test_maps(grid: Grid, state: str) -> None:
     assert judge_map(grid).state == state
 
 
-@pytest.mark.parametrize(("k", "state", "words"), [
-    (Intrinsics(640, 480, 320.0, 320.0, 320.0, 240.0), "ok", "90 deg wide"),
-    (Intrinsics(640, 480, 1280.0, 1280.0, 640.0, 360.0), "error", "not in the image"),
-    (Intrinsics(640, 480, 60.0, 60.0, 320.0, 240.0), "warning", "unusual angle"),
-    (Intrinsics(640, 480, 320.0, 480.0, 320.0, 240.0), "warning", "differ"),
-    (Intrinsics(640, 480, 320.0, 320.0, 100.0, 240.0), "warning", "far from the middle")])
-def test_camera_matrices(k: Intrinsics, state: str, words: str) -> None:
-    line = judge_matrix(k)
+@pytest.mark.parametrize(("fx", "fy", "cx", "cy", "state", "words"), [
+    (320.0, 320.0, 320.0, 240.0, "ok", "90 deg wide"),
+    (1280.0, 1280.0, 640.0, 360.0, "error", "not in the image"),
+    (320.0, 320.0, 320.0, 0.0, "error", "not in the image"),
+    (150.0, 150.0, 320.0, 240.0, "ok", "130 deg wide"), (148.0, 148.0, 320.0, 240.0, "warning", "unusual angle"),
+    (1800.0, 1800.0, 320.0, 240.0, "ok", "20 deg wide"), (1830.0, 1830.0, 320.0, 240.0, "warning", "unusual angle"),
+    (320.0, 257.0, 320.0, 240.0, "ok", ""), (320.0, 255.0, 320.0, 240.0, "warning", "differ"),
+    (320.0, 399.0, 320.0, 240.0, "ok", ""), (320.0, 401.0, 320.0, 240.0, "warning", "differ"),
+    (320.0, 320.0, 447.0, 240.0, "ok", ""), (320.0, 320.0, 449.0, 240.0, "warning", "far from the middle"),
+    (320.0, 320.0, 320.0, 145.0, "ok", ""), (320.0, 320.0, 320.0, 143.0, "warning", "far from the middle")])
+def test_camera_matrices(fx: float, fy: float, cx: float, cy: float, state: str, words: str) -> None:
+    line = judge_matrix(Intrinsics(640, 480, fx, fy, cx, cy))
     assert line.state == state and words in line.found and bool(line.remedy) == (state != "ok")
+
+
+@pytest.mark.parametrize(("age_s", "state"), [(0.31, "ok"), (0.33, "warning"), (2.01, "warning"), (2.03, "error")])
+def test_a_transform_may_be_0_3_s_behind_the_images_and_is_useless_after_2_s(age_s: float, state: str) -> None:
+    """Images are 20 ms old on arrival, so a transform that arrives after age_s is age_s - 0.02 s behind them."""
+    facts = replace(sound(), links={**sound().links, BASE: stream(1000.0, 5000, age_s)})
+    assert {f.name: f.state for f in judge_frames(facts)}["tf odom > base_link"] == state
+
+
+@pytest.mark.parametrize(("hz", "images_hz", "state"), [
+    (5.1, 30.0, "ok"), (4.9, 30.0, "warning"), (1.1, 2.0, "ok"), (0.9, 2.0, "warning")])
+def test_a_moving_transform_needs_5_hz_or_half_the_rate_of_the_images(hz: float, images_hz: float, state: str) -> None:
+    images = stream(images_hz, 60)
+    facts = replace(sound(), streams={"color": images, "depth": images},
+                    links={**sound().links, ODOM: stream(hz, 60, -1.0, BEGIN)})
+    assert {f.name: f.state for f in judge_frames(facts)}["tf map > odom"] == state
+
+
+@pytest.mark.parametrize(("age_s", "state", "words"), [
+    (0.49, "ok", ""), (0.51, "warning", "check load and network"), (1.99, "warning", "check load"),
+    (2.01, "error", "too old to drive by"), (3599.0, "error", "too old"), (3601.0, "error", "different clocks"),
+    (-0.019, "ok", ""), (-0.021, "warning", "in the future"), (-0.119, "warning", "in the future"),
+    (-0.121, "error", "in the future")])
+def test_ages_of_images_on_arrival(age_s: float, state: str, words: str) -> None:
+    line = next(judge_times(with_stream(color=stream(age_s=age_s), depth=stream(age_s=age_s)), live=True))
+    assert (line.name, line.state) == ("time sync", state) and words in line.remedy
+
+
+@pytest.mark.parametrize(("depth_age_s", "state"), [(0.119, "ok"), (0.121, "warning")])
+def test_colour_and_depth_may_be_0_1_s_apart(depth_age_s: float, state: str) -> None:
+    line = next(judge_times(with_stream(depth=stream(age_s=depth_age_s)), live=True))
+    assert line.state == state and ("apart" in line.found) == (state != "ok")
+
+
+@pytest.mark.parametrize(("role", "jump_s", "state"), [
+    ("odom", 0.99, "ok"), ("odom", 1.01, "warning"), ("odom", -0.05, "ok"), ("odom", -0.15, "error"),
+    ("color", -1.05, "ok"), ("color", -1.15, "error")])
+def test_a_jump_is_1_s_ahead_or_any_step_back_but_for_images(role: str, jump_s: float, state: str) -> None:
+    """At 10 Hz a jump of -0.05 s makes a step of 0.05 s. Images that are out of order are reported with their rate."""
+    plain = stream()
+    stamps = [s + (round(jump_s * SECOND) if i >= 25 else 0) for i, s in enumerate(plain.stamps_ns)]
+    findings = judge_times(with_stream(**{role: HeardStream(stamps, plain.received_ns)}), live=True)
+    assert {f.name: f.state for f in findings}["time jumps"] == state
 
 
 NAV = "nav2_msgs/action/NavigateToPose"

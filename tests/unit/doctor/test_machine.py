@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,6 +39,15 @@ def test_disk_is_told_in_hours(tmp_path: Path) -> None:
     assert full.state == "warning" and "0.0 hours" in full.found and full.remedy
     nothing = machine.disk(tmp_path, 0.0).found
     assert nothing.endswith("GB free here: no message was received that a recording would store")
+
+
+@pytest.mark.parametrize(("free_gb", "mb_s", "state"), [
+    (2.01, 1.0, "ok"), (1.99, 1.0, "warning"), (9.1, 10.0, "ok"), (8.9, 10.0, "warning")])
+def test_2_gb_and_a_quarter_of_an_hour_must_fit_on_the_disk(free_gb: float, mb_s: float, state: str, tmp_path: Path,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of an hour of 10 MB/s is 9 GB."""
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda folder: SimpleNamespace(free=int(free_gb * 1e9)))
+    assert machine.disk(tmp_path, mb_s * 1e6).state == state
 
 
 _LARGE = [wire(_picture(64))]

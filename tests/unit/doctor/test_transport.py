@@ -10,7 +10,7 @@ import pytest
 
 from eqa_nodes.core.camera.config import DISTORTED, CameraConfig
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.doctor.transport import judge_images
+from eqa_nodes.doctor.transport import _sync, judge_images
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.bags.measure import measure
 from eqa_nodes.recordings.bags.reader import open_bag
@@ -39,6 +39,13 @@ def test_the_partner_of_an_image_at_an_end_need_not_have_been_heard(scene: Scene
     rows = [row for row in scene.rows() if row.log_ns < scene.stamp(12)
             and not (row.topic == DEPTH and row.log_ns in missing)]
     assert lines(scene, tmp_path / "bag", rows)["sync"][0] == state
+
+
+@pytest.mark.parametrize(("alone", "state"), [(1, "ok"), (2, "warning"), (10, "warning"), (11, "error")])
+def test_one_image_of_twenty_may_lack_a_partner_and_half_of_them_must_have_one(alone: int, state: str) -> None:
+    color = [i * 100_000_000 for i in range(20)]
+    depth = [stamp + (21_000_000 if 5 <= i < 5 + alone else 20_000_000) for i, stamp in enumerate(color)]
+    assert _sync(color, depth, 0.02).state == state
 
 
 @pytest.mark.parametrize(("change", "camera", "name", "state", "words"), [
