@@ -93,9 +93,9 @@ def asked_here(stack: ExitStack, config: RunConfig, attach: bool, out: Path | No
     """Return the run directory of the questions that are asked here, open until the stack ends, and their queue."""
     from eqa_nodes.bench.running.runner import KeptRun
     from eqa_nodes.cli.options import run_folder
-    from eqa_nodes.console.questions import Options, Questions, keeping
+    from eqa_nodes.console.questions import Questions, keeping
     from eqa_nodes.core.types.questions import Question
 
     kept = stack.enter_context(KeptRun(run_folder(out), "" if attach else config.model_name))
     template = Question("", limits=config.limits, force_guess=config.force_guess)
-    return kept, Questions(feed, Options(template, keeping(kept)))
+    return kept, Questions(feed, template, keeping(kept))

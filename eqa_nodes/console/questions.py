@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
 from urllib.parse import quote
 
 from eqa_nodes.bench.report.pictures import outlines, proof_picture
@@ -28,21 +27,16 @@ PROOF_PX = 960  # maximum width of a picture
 _CLOSE_S = 2.0  # time for a robot to receive the cancellation of its questions
 
 
-class Options(NamedTuple):
-    """How to ask. template: its limits and seed are used; keep: called with each ended question and its trace."""
-
-    template: Question
-    keep: Callable[[Entry, EpisodeTrace], None] = lambda entry, trace: None
-
-
 class Questions:
     """The queue and the history of questions; `begin` sets the robot, `close` ends it.
 
     Waiting questions are sent to the robot too, each by its own thread: what it sees for one can answer another.
     """
 
-    def __init__(self, feed: Feed, options: Options) -> None:
-        self._feed, self._options = feed, options
+    def __init__(self, feed: Feed, template: Question,
+                 keep: Callable[[Entry, EpisodeTrace], None] = lambda entry, trace: None) -> None:
+        """template: its limits and seed are used; keep: called with each ended question and its trace."""
+        self._feed, self._template, self._keep_entry = feed, template, keep
         self._entries: dict[int, Entry] = {}
         self._next = 1
         self._turn = threading.Condition()
@@ -85,7 +79,7 @@ class Questions:
         with self._turn:
             if sum(e.state == WAITING for e in self._entries.values()) >= MAX_WAITING:
                 raise RequestRefused(f"{MAX_WAITING} questions wait already: wait for an answer, or take one back")
-            question = self._options.template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore,
+            question = self._template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore,
                                                        show=show)
             entry = self._entries[self._next] = Entry(self._next, question)
             self._next += 1
@@ -167,7 +161,7 @@ class Questions:
         entry.proofs = tuple(proof_of(robot, e, calls) for e in answer.evidence)
         if entry.state != WAITING or answer.error is not ErrorCode.CANCELED:
             with self._keeping:
-                self._options.keep(entry, _trace(robot, entry, answer))
+                self._keep_entry(entry, _trace(robot, entry, answer))
 
     def _answer(self, robot: WatchedRobot, entry: Entry) -> Answer:
         def listen(progress: Progress) -> None:

@@ -21,7 +21,7 @@ from PIL import Image
 
 from eqa_nodes.assistant.server import RobotServer, RobotTools
 from eqa_nodes.console.live import Feed
-from eqa_nodes.console.questions import Options, Questions
+from eqa_nodes.console.questions import Questions
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 from eqa_nodes.core.types.questions import Question
@@ -35,7 +35,7 @@ LOOKING = {"result", "look", "map", "recall", "objects", "status", "cancel", "st
 def robot_server(driving: str = DRY) -> Iterator[tuple[RobotServer, FakeRobot, Questions]]:
     feed = Feed()
     robot = FakeRobot(feed.ring)
-    with closing(Questions(feed, Options(Question("")))) as questions:
+    with closing(Questions(feed, Question(""))) as questions:
         questions.begin(robot)
         yield RobotServer(RobotTools(robot, questions), driving), robot, questions
 
