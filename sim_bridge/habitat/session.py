@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from eqa_nodes.core.errors import ConfigError, SimulatorError
 from sim_bridge.habitat import wire
@@ -144,19 +144,6 @@ class WorkerLost(SimulatorError):
     """The worker died, hung, or sent an invalid reply; it has been ended."""
 
 
-class HabitatWorker(Protocol):
-    """The interface of a worker."""
-
-    def call(self, op: str, seconds: float, **fields: Any) -> Reply:
-        """Send a request and return the reply. Raises WorkerLost, or SimulatorError if the worker refuses it."""
-
-    def views(self, width: int, height: int) -> wire.SharedImages:
-        """Return views of the images of the last `look`; the next one overwrites them."""
-
-    def close(self) -> None:
-        """End the worker; a second call does nothing."""
-
-
 class WorkerProcess:
     """One worker process. It ends with this object, and with the process that owns this object, even after a crash."""
 
@@ -277,9 +264,9 @@ class WorkerSession:
     start: function (GPU index, flat colours) that starts a worker.
     """
 
-    def __init__(self, start: Callable[[int, bool], HabitatWorker]) -> None:
+    def __init__(self, start: Callable[[int, bool], WorkerProcess]) -> None:
         self._start = start
-        self._worker: HabitatWorker | None = None
+        self._worker: WorkerProcess | None = None
         self._kind: tuple[int, bool] | None = None  # GPU index of the worker, and whether it shows flat colours
 
     def open(self, flat: bool, **request: Any) -> Reply:
@@ -319,7 +306,7 @@ class WorkerSession:
         if worker is not None:
             worker.close()
 
-    def _running(self, kind: tuple[int, bool]) -> HabitatWorker:
+    def _running(self, kind: tuple[int, bool]) -> WorkerProcess:
         if self._worker is None:
             self._worker, self._kind = self._start(*kind), kind
         return self._worker

@@ -33,7 +33,6 @@ from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.habitat.session import (
     CPU,
     Device,
-    HabitatWorker,
     Reply,
     WorkerProcess,
     WorkerSession,
@@ -177,7 +176,7 @@ class HabitatSimulator:
 
     traits = SimulatorTraits(scans=True)
 
-    def __init__(self, folder: Path | None = None, start: Callable[[int, bool], HabitatWorker] = WorkerProcess) -> None:
+    def __init__(self, folder: Path | None = None, start: Callable[[int, bool], WorkerProcess] = WorkerProcess) -> None:
         """folder: folder of scans, None = EQA_SCENES. start: starts a worker (GPU index, flat colours)."""
         self._folder = folder
         self._session = WorkerSession(start)

@@ -87,7 +87,7 @@ def _plan(dice: Dice) -> tuple[list[PlannedRoom], Holes]:
     """Draw plans until one has a door or passage into every room."""
     count = dice.count(4, 12)
     while True:
-        cells = draw_layout(dice, count).cells
+        cells = draw_layout(dice, count)
         holes = cut_openings(dice, cells)
         if holes is not None:
             return cells, holes

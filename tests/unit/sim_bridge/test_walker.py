@@ -15,7 +15,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.rays import Image
 from sim_bridge.simulator import EpisodeSetup
-from sim_bridge.walker import At, Walker, advance
+from sim_bridge.walker import At, Walker
 
 WALL_X = 2.0
 SMALL = RobotModel(camera=CameraModel(width=4, height=3))
@@ -153,8 +153,3 @@ def test_nothing_moves_before_a_reset_or_after_closing() -> None:
     sim.close()
     with pytest.raises(SimulatorError, match="reset"):
         sim.drive(0.1, 0.0, 0.1)
-
-
-def test_advance_stops_where_no_hop_leads_on() -> None:
-    moved = advance(lambda at, dx, dy: at, (1.0, 2.0, 3.0), 0.3, 0.25)
-    assert moved == ((1.0, 2.0, 3.0), 0.0, True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -20,21 +18,11 @@ from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, Opening
 
 ROBOT_RADIUS_M = 0.18
-SEEDS = [*range(30), *range(1000, 1030)]
-AREAS_M2 = {
-    "bathroom": (3.5, 10),
-    "living room": (15, 34),
-    "bedroom": (7, 20),
-    "kitchen": (7, 18),
-    "hallway": (2.5, 30),
-}
-ROOM_KINDS = {
-    "kitchen": {"refrigerator", "oven", "kitchen sink"},
-    "bathroom": {"toilet", "bathroom sink"},
-    "bedroom": {"bed"},
-    "living room": {"sofa"},
-    "study": {"desk"},
-}
+SEEDS = [*range(12), *range(1000, 1012)]
+AREAS_M2 = {"bathroom": (3.5, 10), "living room": (15, 34), "bedroom": (7, 20), "kitchen": (7, 18),
+            "hallway": (2.5, 30)}
+ROOM_KINDS = {"kitchen": {"refrigerator", "oven", "kitchen sink"}, "bathroom": {"toilet", "bathroom sink"},
+              "bedroom": {"bed"}, "living room": {"sofa"}, "study": {"desk"}}
 
 
 @pytest.fixture(scope="module")
@@ -94,23 +82,19 @@ def test_rooms_do_not_overlap(houses: list[House]) -> None:
                 assert apart >= house.wall_thickness_m - 2e-3
 
 
-def test_every_room_is_reached_by_the_robot_from_the_start(houses: list[House]) -> None:
+def test_every_room_and_nearly_everything_is_reached_from_an_open_start_in_a_shared_room(houses: list[House]) -> None:
+    far = total = 0
     for house in houses:
-        floor = floor_of(house)
+        floor, room = floor_of(house), house.room_at(house.start.x, house.start.y)
+        assert room is not None and room.kind in ("hallway", "entryway", "living room")
+        assert floor.clearance_m[floor.cell(house.start.x, house.start.y)] >= 0.3
         labels, _ = ndimage.label(floor.clearance_m >= ROBOT_RADIUS_M)
         start = floor.cell(house.start.x, house.start.y)
         assert labels[start], f"seed {house.seed}: the start is not free"
         for room in house.rooms:
             reached = int(((labels == labels[start]) & (floor.room == room.id)).sum()) * CELL_M**2
             assert reached > 0.4, f"seed {house.seed}: only {reached:.2f} m2 of the {room.name} can be reached"
-
-
-def test_robot_comes_near_nearly_everything_on_the_floor(houses: list[House]) -> None:
-    far = total = 0
-    for house in houses:
-        floor = floor_of(house)
-        labels, _ = ndimage.label(floor.clearance_m >= ROBOT_RADIUS_M)
-        distance = ndimage.distance_transform_edt(labels != labels[floor.cell(house.start.x, house.start.y)]) * CELL_M
+        distance = ndimage.distance_transform_edt(labels != labels[start]) * CELL_M
         for obj in house.objects:
             if obj.relation == "floor" and is_obstacle(obj):
                 x0, y0, x1, y1 = obj.extents()
@@ -125,11 +109,6 @@ def test_same_seed_same_house(houses: list[House]) -> None:
     assert generate_house(SEEDS[3]) != houses[4]
     assert not set(SPLITS["train"]) & set(SPLITS["test"])
     assert set(SEEDS) <= {*SPLITS["train"], *SPLITS["test"]}
-
-
-def test_house_goes_into_json(houses: list[House]) -> None:
-    again = json.loads(json.dumps(asdict(houses[0])))
-    assert [t["kind"] for t in again["objects"]] == [t.kind for t in houses[0].objects]
 
 
 def test_ids_are_unique_and_references_hold(houses: list[House]) -> None:
@@ -167,7 +146,7 @@ def test_sizes_stay_in_the_range_of_their_kind(houses: list[House]) -> None:
 
 
 def test_parts_stay_within_their_thing(houses: list[House]) -> None:
-    for t in (t for house in houses[:20] for t in house.objects):
+    for t in (t for house in houses[:10] for t in house.objects):
         for p in t.parts:
             c, s = abs(math.cos(p.yaw)), abs(math.sin(p.yaw))
             half = ((p.size[0] * c + p.size[1] * s) / 2, (p.size[0] * s + p.size[1] * c) / 2)
@@ -181,7 +160,7 @@ def test_parts_stay_within_their_thing(houses: list[House]) -> None:
 
 
 def test_named_colour_is_a_colour_of_the_parts(houses: list[House]) -> None:
-    for t in (t for house in houses[:20] for t in house.objects if t.colour):
+    for t in (t for house in houses[:10] for t in house.objects if t.colour):
         assert t.colour in PALETTE
         assert any(p.colour == t.colour for p in t.parts), t.kind
 
@@ -219,18 +198,11 @@ def test_supported_things_rest_on_a_surface_of_their_support(houses: list[House]
             surfaces = KINDS[support.kind].surfaces
             assert surfaces is not None
             rise = t.position[2] - support.position[2]
-            fits = [
-                s
-                for s in surfaces(look)
-                if abs(s.z - rise) < 0.035 and s.relation == t.relation and t.size[2] <= s.clear
-            ]
-            assert fits, f"{t.kind} {t.relation} {support.kind} at {rise:.3f}"
+            assert any(abs(s.z - rise) < 0.035 and s.relation == t.relation and t.size[2] <= s.clear
+                       for s in surfaces(look)), f"{t.kind} {t.relation} {support.kind} at {rise:.3f}"
             x0, y0, x1, y1 = t.extents()
             sx0, sy0, sx1, sy1 = support.extents()
-            assert x0 >= sx0 - 0.02
-            assert y0 >= sy0 - 0.02
-            assert x1 <= sx1 + 0.02
-            assert y1 <= sy1 + 0.02
+            assert min(x0 - sx0, y0 - sy0, sx1 - x1, sy1 - y1) >= -0.02
 
 
 def test_openings_stay_free(houses: list[House]) -> None:
@@ -245,45 +217,13 @@ def test_openings_stay_free(houses: list[House]) -> None:
                 assert not spans(o, t), f"seed {house.seed}: {t.kind} before a {o.kind}"
 
 
-def test_start_is_in_open_space_of_a_shared_room(houses: list[House]) -> None:
-    for house in houses:
-        floor = floor_of(house)
-        room = house.room_at(house.start.x, house.start.y)
-        assert room is not None
-        assert room.kind in ("hallway", "entryway", "living room")
-        assert floor.clearance_m[floor.cell(house.start.x, house.start.y)] >= 0.3
-
-
 @pytest.mark.parametrize("kind", [k for k in KINDS.values() if len(set(k.states)) > 1], ids=lambda k: k.name)
 def test_states_show_in_the_parts(kind: object) -> None:
     built = {}
     for state in sorted(set(kind.states)):
         swing = kind.swing if state == "open" else 0.0
-        look = Look(
-            kind.depth[0] + swing,
-            kind.width[1],
-            kind.height[0],
-            kind.colours[0],
-            kind.materials[0],
-            state,
-            Dice(1),
-            swing,
-        )
+        look = Look(kind.depth[0] + swing, kind.width[1], kind.height[0], kind.colours[0], kind.materials[0], state,
+                    Dice(1), swing)
         built[state] = tuple(kind.build(look))
     if kind.name != "door":  # an open door differs by where its leaf stands
         assert len(set(built.values())) == len(built)
-
-
-def test_states_occur(houses: list[House]) -> None:
-    seen = {(t.kind, t.state) for h in houses for t in h.objects}
-    for kind, states in (
-        ("television", "on off"),
-        ("bed", "made unmade"),
-        ("refrigerator", "open closed"),
-        ("window", "open closed"),
-        ("kitchen sink", "running off"),
-        ("curtains", "open closed"),
-        ("candle", "lit unlit"),
-        ("door", "open closed"),
-    ):
-        assert {(kind, s) for s in states.split()} <= seen

