@@ -155,7 +155,7 @@ def fault_of(file: Path) -> str:
     if file.suffix != ".glb":
         return "" if size else f"{file} is empty"
     if not head.startswith(b"glTF"):
-        return f"{file} is no GLB file"
+        return f"{file} is not a GLB file"
     promised = max(12, int.from_bytes(head[8:12], "little"))
     return f"{file} ends early: it has {size} of {promised} bytes; obtain it again" if size < promised else ""
 
@@ -206,8 +206,8 @@ def _published(place: str, folder: Path | None) -> SceneFiles:
         raise UnknownScene(f"{scene!r} is not the id of a scene of {name}: letters, digits, '-', '_', '.' and '+' only")
     kind = KINDS[name]
     if folder is None:
-        raise UnknownScene(f"where the scene {place!r} lies is not configured: name the folder of scans (--scenes DIR "
-                           f"or {SCENES_VARIABLE}). To obtain it: {kind.obtain}")
+        raise UnknownScene(f"the folder of scans, which {place!r} needs, is not configured: name it (--scenes DIR or "
+                           f"{SCENES_VARIABLE}). To obtain the scene: {kind.obtain}")
     if not folder.is_dir():
         raise UnknownScene(f"there is no folder of scans {folder}: name the right one with --scenes or "
                            f"{SCENES_VARIABLE}. To obtain {place!r}: {kind.obtain}")
@@ -283,7 +283,7 @@ def read_box(path: Path) -> NavmeshBox:
     with path.open("rb") as file:
         magic, version, tiles, *_ = _HEADER.unpack(_read(file, _HEADER.size, path))
         if magic != _SET or version not in (1, 2) or not 0 < tiles <= _MOST_TILES:
-            raise ValueError(f"{path} is no navigation mesh that Habitat wrote (version 1 or 2)")
+            raise ValueError(f"{path} is not a navigation mesh of Habitat (version 1 or 2)")
         if version == 2:
             _read(file, _SETTINGS_BYTES, path)
         boxes = [_box(file, path) for _ in range(tiles)]
@@ -291,7 +291,7 @@ def read_box(path: Path) -> NavmeshBox:
     low, high = corners[:, 0].min(axis=0).tolist(), corners[:, 1].max(axis=0).tolist()
     found = NavmeshBox((low[0], low[1], low[2]), (high[0], high[1], high[2]))
     if not all(math.isfinite(a) and math.isfinite(b) and a <= b for a, b in zip(found.low, found.high, strict=True)):
-        raise ValueError(f"{path} has the box {found}, which is none")
+        raise ValueError(f"{path} has an invalid bounding box: {found}")
     return found
 
 
@@ -299,7 +299,7 @@ def _box(file: BinaryIO, path: Path) -> tuple[tuple[float, ...], tuple[float, ..
     _, size = _OF_TILE.unpack(_read(file, _OF_TILE.size, path))
     magic, *box = _IN_TILE.unpack(_read(file, _IN_TILE.size, path))
     if magic != _TILE or size < _IN_TILE.size:
-        raise ValueError(f"{path} has a tile that is none")
+        raise ValueError(f"{path} contains an invalid tile")
     file.seek(size - _IN_TILE.size, 1)
     return tuple(box[:3]), tuple(box[3:])
 

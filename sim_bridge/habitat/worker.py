@@ -266,7 +266,7 @@ class Worker:
             return source, note
         finder, source = self._habitat.PathFinder(), "loaded"
         if scene["navmesh"] and not finder.load_nav_mesh(scene["navmesh"]):
-            note = "the navigation mesh {} cannot be read: it was computed anew".format(scene["navmesh"])
+            note = "the navigation mesh {} cannot be read: it was computed again".format(scene["navmesh"])
         if not finder.is_loaded or not self._baked_for(finder, body):
             finder, source = self._habitat.PathFinder(), "computed"
             self._sim.recompute_navmesh(finder, self._settings(body))

@@ -70,7 +70,7 @@ class HouseSimulator(Walker):
             if not world.free(self._pose.x, self._pose.y, self._robot):
                 refused = "the robot is in its way"
             elif self._people is not None and not self._people.fit(world):
-                refused = "somebody is in its way"
+                refused = "a person is in its way"
             else:
                 self._world, self._held = world, result.held
                 if self._people is not None:
@@ -138,7 +138,7 @@ class HouseSimulator(Walker):
     def _stand(self, pose: Pose2) -> float:
         height_m = self._in_world().stand(pose, self._height_m, self._robot)
         if self._people is not None and self._people.at(pose.x, pose.y, self._robot.radius_m):
-            raise BadPose(f"somebody is at ({pose.x:.2f}, {pose.y:.2f}): wait until they have left, or choose another "
+            raise BadPose(f"a person is at ({pose.x:.2f}, {pose.y:.2f}): wait until they have left, or choose another "
                           "place")
         return height_m
 

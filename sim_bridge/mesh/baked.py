@@ -84,7 +84,7 @@ class BakedScan:
             except (FileNotFoundError, PermissionError):
                 continue
             except _UNREADABLE as error:
-                log.warning("%s is damaged (%s: %s): it is made anew", path, type(error).__name__, error)
+                log.warning("%s is damaged (%s: %s): it is computed again", path, type(error).__name__, error)
         return None
 
     def _write(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
@@ -104,7 +104,7 @@ class BakedScan:
                 return
             except OSError as error:
                 failed.append(f"{path.parent} ({error.strerror})")
-        log.warning("what was computed of %s is not kept, so it is computed at each start: cannot write %s", self._glb,
+        log.warning("%s is not cached, so it is computed at each start: cannot write %s", self._glb,
                     " or ".join(failed))
 
     def _fill(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:

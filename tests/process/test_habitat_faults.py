@@ -21,7 +21,8 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.testing.waiting import gone, until
 from sim_bridge.habitat import session as habitat_session
-from sim_bridge.habitat.session import GPU, PYTHON, Device, WorkerLost, WorkerProcess, device_for
+from sim_bridge.habitat import wire
+from sim_bridge.habitat.session import GPU, PYTHON, Device, WorkerLost, WorkerProcess, check_python, device_for
 from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.simulator import Driving, EpisodeSetup, Viewing
 from tests.fixtures import habitat_scans, habitat_tape
@@ -253,3 +254,39 @@ def test_real_files_that_are_odd_are_named(tmp_path: Path) -> None:
         sim.reset(EpisodeSetup(f"habitat:{tmp_path / 'house.glb'}", robot=RobotModel(radius_m=4.0)))
     assert sim.reset(EpisodeSetup(f"habitat:{tmp_path / 'house.glb'}")).frame.depth_m.max() > 0  # without that mesh
     sim.close()
+
+
+@pytest.mark.parametrize(("script", "complaint"), [
+    ("exit 1", "has no habitat_sim: name one that has it"), ("sleep 30", "gave no answer within"),
+    (None, "is not a program")])
+def test_habitats_python_is_tried_with_a_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None,
+                                                  complaint: str) -> None:
+    python = tmp_path / "python"
+    if script is not None:
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+    monkeypatch.setenv(PYTHON, str(python))
+    monkeypatch.setattr(habitat_session, "_LOOK_DEADLINE_S", 0.5 if script == "sleep 30" else 60.0)
+    with pytest.raises(SimulatorError, match=complaint):
+        check_python()
+    python.write_text("#!/bin/sh\nexit 0\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(habitat_session, "_LOOK_DEADLINE_S", 60.0)
+    check_python()
+
+
+def test_a_process_ends_with_its_life_line_whatever_it_does() -> None:
+    code = (f"import sys; sys.path.insert(0, {str(Path(wire.__file__).parent)!r}); import ctypes, wire\n"
+            "wire.end_with(int(sys.argv[1])); print('ready', flush=True)\n"
+            "ctypes.PyDLL(None).sleep(600)")  # holds Python's lock, as a call into a simulator does
+    reading, writing = os.pipe()
+    child = subprocess.Popen([sys.executable, "-c", code, str(reading)], pass_fds=[reading], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    assert child.poll() is None
+    os.close(writing)
+    assert child.wait(60.0) == -signal.SIGIO
+    late = subprocess.run([sys.executable, "-c", code, str(reading)], pass_fds=[reading], timeout=60.0)
+    assert late.returncode != 0  # it was closed before
+    os.close(reading)
+    child.stdout.close()

@@ -249,7 +249,7 @@ def driving(bench: Bench, sim: Simulator) -> Driving:
     return sim
 
 
-@pytest.mark.parametrize(("forward", "turn"), [(0.3, 0.6), (-0.2, 0.3)])
+@pytest.mark.parametrize(("forward", "turn"), [(0.3, 0.4), (-0.2, 0.3)])
 def test_a_drive_is_the_same_in_pieces(bench: Bench, driving: Driving, forward: float, turn: float) -> None:
     whole = driving.drive(forward, turn, 1.0)
     driving.reset(episode(bench))

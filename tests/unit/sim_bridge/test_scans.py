@@ -118,7 +118,7 @@ def test_files_that_cannot_be_whole_are_told_by_their_first_bytes(tmp_path: Path
     file.write_bytes(b"glTF")
     assert "ends early" in fault_of(file)
     file.write_bytes(b"PK\3\4")
-    assert "is no GLB file" in fault_of(file)
+    assert "is not a GLB file" in fault_of(file)
     file.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
     assert "git lfs pull" in fault_of(file)
     (tmp_path / "x.obj").touch()
@@ -146,9 +146,9 @@ def test_tiles_share_a_box_and_version_1_has_no_settings(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("data", "why"), [
-    (b"", "ends too early"), (b"x" * 400, "no navigation mesh"), (MESH.read_bytes()[:150], "ends too early"),
-    (MESH.read_bytes()[:104] + b"nope" + MESH.read_bytes()[108:], "a tile that is none"),
-    (MESH.read_bytes()[:176] + struct.pack("<f", float("nan")) + MESH.read_bytes()[180:], "which is none")])
+    (b"", "ends too early"), (b"x" * 400, "not a navigation mesh"), (MESH.read_bytes()[:150], "ends too early"),
+    (MESH.read_bytes()[:104] + b"nope" + MESH.read_bytes()[108:], "an invalid tile"),
+    (MESH.read_bytes()[:176] + struct.pack("<f", float("nan")) + MESH.read_bytes()[180:], "an invalid bounding box")])
 def test_a_file_that_is_none_is_refused(data: bytes, why: str, tmp_path: Path) -> None:
     (tmp_path / "x.navmesh").write_bytes(data)
     with pytest.raises(ValueError, match=why):

@@ -117,7 +117,7 @@ def test_where_nothing_can_be_written_it_is_said(scan: Path, tmp_path: Path) -> 
         place.write_text("in the way")
     with logged(baked.__name__) as heard:
         assert opened(scan)[1].levels
-    assert "is not kept" in heard.text and str(tmp_path / "cache") in heard.text
+    assert "is not cached" in heard.text and str(tmp_path / "cache") in heard.text
 
 
 def test_a_file_that_cannot_be_finished_leaves_nothing(scan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
