@@ -30,7 +30,7 @@ from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.history import HistoryRunner, HistorySource, file_source, tour_source
 from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
-from tests.fixtures.bags import needs_messages, with_other_names
+from tests.fixtures.bags import needs_messages
 from tests.fixtures.histories import seen_on, walk
 from tests.fixtures.scripted_runner import ScriptedRunner
 
@@ -214,22 +214,6 @@ def questions(folder: Path, tour: TourHistory) -> Path:
                     (f"What is the {kind}?", "a thing", "broken"), (f"Is there a {kind}?", "yes", "there")))]
     (folder / "open-eqa-v0.json").write_text(json.dumps(records))
     return folder
-
-
-def test_a_benchmark_reads_bags_with_a_robots_own_topic_names(tour: TourHistory, bag: Path, tmp_path: Path) -> None:
-    """Two cameras are as likely: the error names both, and --remap says which."""
-    histories = tmp_path / "histories" / "hm3d-v0"
-    histories.mkdir(parents=True)
-    with_other_names(bag, histories / "there", {"/camera/color/image_raw": ("/front/rgb", "/rear/rgb"),
-                                                "/camera/depth/image_raw": ("/lidar/depth",)})
-    words = ["bench", "run", "--task", "em", "--dataset", "openeqa", "--data", str(questions(tmp_path, tour)),
-             "--histories", str(tmp_path / "histories"), "-k", "12"]
-    with pytest.raises(StorageError, match=r"color may be /front/rgb or /rear/rgb: .* --remap color:=TOPIC"):
-        file_source(histories / "there")
-    assert main([*words, "--out", str(tmp_path / "not")]) == 2
-    assert main([*words, "--remap", "color:=/front/rgb", "--out", str(tmp_path / "run")]) == 0
-    answer = read_predictions(tmp_path / "run").predictions["q1"].answer
-    assert answer.text == "yes" and not answer.error
 
 
 def test_a_benchmark_says_first_what_is_missing_and_goes_on(tour: TourHistory, bag: Path, tmp_path: Path,
