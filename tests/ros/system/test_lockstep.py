@@ -9,10 +9,10 @@ need_ros()
 
 import math
 import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +22,7 @@ from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from eqa_nodes.core.types.samples import EpisodeRunner, Sample
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.ros.faults import Faults
 from eqa_nodes.ros.node import FAULTS
 from eqa_nodes.runners.in_graph import GraphRunner
@@ -33,14 +33,10 @@ from tests.fixtures.courses import SAMPLES, Course, course, parameters
 LIMITS, CLIMB = Limits(steps=40), Limits(steps=125)
 
 
-def courses(runner: EpisodeRunner, samples: Sequence[Sample] = SAMPLES) -> list[Course]:
-    with closing(runner):
-        return [course(runner.run(sample)) for sample in samples]
-
-
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> list[Course]:
-    found = courses(InProcessRunner(parameters(tmp_path_factory.mktemp("reference")), LIMITS))
+    with closing(InProcessRunner(parameters(tmp_path_factory.mktemp("reference")), LIMITS)) as runner:
+        found = [course(runner.run(sample)) for sample in SAMPLES]
     assert all(len(c.poses) > 20 and len(c.decisions) > 1 and c.keyframes for c in found), "too short to compare"
     assert all(geometry is not None for c in found for _, _, geometry in c.keyframes)
     return found
@@ -65,60 +61,41 @@ def loaded_machine() -> Iterator[None]:
             worker.join()
 
 
-@pytest.mark.parametrize("limits", [
-    pytest.param(Limits(steps=5), marks=pytest.mark.thorough),
-    pytest.param(Limits(metres=1.4), marks=pytest.mark.thorough),
-    Limits(steps=30, metres=8.0, area=((0.0, 4.5), (3.5, 4.5), (3.5, 8.0), (0.0, 8.0)))])
-def test_limits_hold_in_the_graph_as_they_do_in_process(limits: Limits, tmp_path: Path) -> None:
-    """The navigator node is told what its drive may use, and stops where the in-process one does."""
-    with closing(InProcessRunner(parameters(tmp_path / "here"), limits)) as runner:
-        here = course(runner.run(SAMPLES[0]))
-    with closing(GraphRunner(tmp_path / "there", parameters(tmp_path / "there"), limits)) as graph:
+BOXED = Limits(steps=30, metres=8.0, area=((0.0, 4.5), (3.5, 4.5), (3.5, 8.0), (0.0, 8.0)))
+
+
+def test_one_process_of_nodes_and_a_reconstructor(reference: list[Course], tmp_path: Path) -> None:
+    """The reconstructor listens to the robot's images too, and changes nothing."""
+    beside = bool(find_spec("open3d"))
+    with closing(GraphRunner(tmp_path, parameters(tmp_path, {"reconstructor": {"enabled": beside}}), LIMITS)) as runner:
+        assert ("reconstructor" in runner.graph.nodes) == beside
+        assert [course(runner.run(sample)) for sample in SAMPLES] == reference
+
+
+@pytest.mark.parametrize(("policy", "limits", "slow", "load"), [
+    ("snapshot", BOXED, ("mapper", "answerer", "agent"), nullcontext),  # its state outlives a decision
+    *(pytest.param(name, LIMITS, (), nullcontext, marks=pytest.mark.thorough) for name in POLICIES),
+    *(pytest.param(DEFAULT_POLICY, *case, marks=pytest.mark.thorough) for case in (
+        (Limits(steps=5), (), loaded_machine), (Limits(metres=1.4), ("memory", "explorer", "bridge"), nullcontext),
+        (LIMITS, ("recorder", "navigator"), nullcontext)))])
+def test_a_process_a_node_with_any_policy_limits_and_delays(
+        policy: str, limits: Limits, slow: tuple[str, ...], load: Callable[[], AbstractContextManager[None]],
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The navigator node knows what its drive may use, and stops where the one in process does."""
+    chosen = {"explorer": {"policy": policy}}
+    with closing(InProcessRunner(parameters(tmp_path / "here", chosen), limits)) as runner:
+        here = [course(runner.run(SAMPLES[0])) for _ in range(2)]
+    assert here[0] == here[1] and here[0].decisions and here[0].keyframes
+    Faults(delay_s=dict.fromkeys(slow, 0.02)).write(tmp_path / "faults.json")
+    monkeypatch.setenv(FAULTS, str(tmp_path / "faults.json"))
+    with load(), closing(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", chosen), limits,
+                                     isolate=True)) as graph:
         there = graph.run(SAMPLES[0])
-    assert course(there) == here
+    assert course(there) == here[0]
     receipt = there.answer.receipt
     assert 0 < receipt.steps <= (limits.steps or math.inf) and receipt.metres <= (limits.metres or math.inf) + 1e-6
     assert receipt.limit in there.answer.message
-    assert all(is_inside(limits.area, pose.x, pose.y) for _, pose in there.trace.poses)
-
-
-def test_in_process_twice(reference: list[Course], tmp_path: Path) -> None:
-    assert courses(InProcessRunner(parameters(tmp_path), LIMITS)) == reference
-
-
-def test_one_process_of_nodes(reference: list[Course], tmp_path: Path) -> None:
-    assert courses(GraphRunner(tmp_path, parameters(tmp_path), LIMITS)) == reference
-
-
-def test_a_reconstructor_beside_it_changes_nothing(reference: list[Course], tmp_path: Path) -> None:
-    pytest.importorskip("open3d", reason="open3d is not installed: pip install 'eqa-nodes[map3d]'")
-    with closing(GraphRunner(tmp_path, parameters(tmp_path, {"reconstructor": {"enabled": True}}), LIMITS)) as runner:
-        assert "reconstructor" in runner.graph.nodes
-        assert [course(runner.run(sample)) for sample in SAMPLES[:1]] == reference[:1]
-
-
-@pytest.mark.parametrize("load", [nullcontext, pytest.param(loaded_machine, marks=pytest.mark.thorough)])
-def test_a_process_a_node_also_on_a_busy_machine(
-        reference: list[Course], tmp_path: Path, load: Callable[[], AbstractContextManager[None]]) -> None:
-    with load():
-        graph = GraphRunner(tmp_path, parameters(tmp_path), LIMITS, isolate=True)
-        assert courses(graph, SAMPLES[:1]) == reference[:1]
-
-
-def policies() -> list[Any]:
-    """Return the policies other than the default; by default, one whose state outlives a decision stands for all."""
-    return [name if name == "snapshot" else pytest.param(name, marks=pytest.mark.thorough)
-            for name in POLICIES if name != DEFAULT_POLICY]
-
-
-@pytest.mark.parametrize("policy", policies())
-def test_every_policy_goes_the_same_way_through_the_graph(policy: str, tmp_path: Path) -> None:
-    chosen = {"explorer": {"policy": policy}}
-    with closing(InProcessRunner(parameters(tmp_path / "here", chosen), LIMITS)) as runner:
-        here = course(runner.run(SAMPLES[0]))
-    with closing(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", chosen), LIMITS)) as runner:
-        assert course(runner.run(SAMPLES[0])) == here
-    assert len(here.decisions) > 1
+    assert not limits.area or all(is_inside(limits.area, pose.x, pose.y) for _, pose in there.trace.poses)
 
 
 def test_stairs_are_taken_the_same_way_through_the_graph(tmp_path: Path) -> None:
@@ -133,15 +110,3 @@ def test_stairs_are_taken_the_same_way_through_the_graph(tmp_path: Path) -> None
         assert course(runner.run(sample)) == here
     assert any("takes the stairs up" in reason for _, _, reason, _ in here.decisions)
     assert max(base.xyz[2] for _, base, _ in here.keyframes) > 0.9 * stairs.rise_m  # it may answer on the last steps
-
-
-@pytest.mark.parametrize("slow", [
-    ("mapper", "answerer", "agent"), pytest.param(("memory", "explorer", "bridge"), marks=pytest.mark.thorough),
-    pytest.param(("recorder", "navigator"), marks=pytest.mark.thorough)])
-def test_slow_nodes(reference: list[Course], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                    slow: tuple[str, ...]) -> None:
-    faults = tmp_path / "faults.json"
-    Faults(delay_s=dict.fromkeys(slow, 0.02)).write(faults)
-    monkeypatch.setenv(FAULTS, str(faults))
-    with closing(GraphRunner(tmp_path, parameters(tmp_path), LIMITS)) as runner:
-        assert course(runner.run(SAMPLES[0])) == reference[0]
