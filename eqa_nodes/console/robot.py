@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,8 +17,6 @@ from eqa_nodes.console.pictures import camera_picture
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.errors import BadFrame, NodeLost, StorageError
-from eqa_nodes.core.storage.codec import decode
-from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.types.inquiries import Inquiry
@@ -205,7 +202,7 @@ class RosRobot:
         self.live.decided(messages.decision_of(message)._replace(frontiers=frontiers))
 
     def _call(self, message: Any) -> None:
-        self.live.called(decode(ModelCall, json.loads(message.data)))
+        self.live.called(messages.call_of(message))
 
     def _inquiry(self, message: Any) -> None:
         inquiry = messages.inquiry_of(message)

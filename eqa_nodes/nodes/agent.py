@@ -10,7 +10,6 @@ from std_msgs.msg import String
 from eqa_nodes.config.nodes import AgentSettings
 from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.agent.questions import Agent, QuestionQueue
-from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
@@ -88,7 +87,7 @@ class AgentNode(EqaNode[AgentSettings]):
     def _show(self, feedback: Any, progress: Progress) -> None:
         """Add the decision to the feedback; publish decision and model calls for recorder, console and RViz."""
         if progress.call is not None:
-            self.send("model_calls", String(data=dumps(progress.call)))
+            self.send("model_calls", convert.call_msg(progress.call))
         if progress.inquiry is not None:
             self.send("inquiry", convert.inquiry_msg(progress.inquiry))
         decision = progress.decision

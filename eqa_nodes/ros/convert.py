@@ -341,6 +341,25 @@ def _targets(targets: Sequence[calls.TargetNote]) -> dict[str, Any]:
             "known": [stored(target.known) for target in targets]}
 
 
+def call_msg(call: calls.ModelCall) -> eqa.ModelCall:
+    """Model call -> message."""
+    return eqa.ModelCall(
+        header=header(call.stamp_ns, MAP), position=Point(x=float(call.pose.x), y=float(call.pose.y)),
+        heading=float(call.pose.yaw), question=stored(call.question), kind=call.kind,
+        pictures=[_picture_msg(picture) for picture in call.pictures], **weighed_fields(call.options),
+        reasons=stored(call.reasons), answer=stored(call.answer), confidence=float(call.confidence),
+        missing=stored(call.missing), evidence=list(call.evidence), requests=call.requests, tokens_in=call.tokens_in,
+        tokens_out=call.tokens_out, money=float(call.money), seconds=float(call.seconds), error=stored(call.error),
+        models=[stored(model) for model in call.models])
+
+
+def _picture_msg(picture: calls.CallPicture) -> eqa.CallPicture:
+    return eqa.CallPicture(
+        keyframe_id=picture.keyframe_id, now=picture.now, note=stored(picture.note),
+        marks=[eqa.Mark(number=mark.number, u=float(mark.u), v=float(mark.v)) for mark in picture.marks],
+        points=[Point(x=float(x), y=float(y)) for x, y in picture.points])
+
+
 def receipt_msg(r: questions.Receipt) -> eqa.Receipt:
     """Receipt -> message."""
     return eqa.Receipt(steps=r.steps, metres=r.metres, seconds=r.seconds, calls=r.calls, tokens_in=r.tokens_in,

@@ -15,10 +15,8 @@ from typing import Any
 from eqa_nodes.config.graph import merged
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.config.run import ATTACHED, RunConfig
-from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.storage.codec import decode, loads
+from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.storage.text import file_name
-from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
@@ -33,7 +31,7 @@ from eqa_nodes.ros.live_history import LiveMessages
 from eqa_nodes.ros.parameters import graph_parameters
 from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.wire.graph import TOPICS, own_world
-from eqa_nodes.wire.messages import inquiry_of
+from eqa_nodes.wire.messages import call_of, inquiry_of
 
 
 class GraphRunner:
@@ -108,7 +106,7 @@ def _taking(listener: Callable[[Progress], None], progress: Callable[[Any], Prog
     def take(message: Any) -> None:
         try:
             told = progress(message)
-        except (StorageError, ValueError) as error:
+        except (EqaError, ValueError) as error:
             told = Progress("answering", reason=f"a message of the agent cannot be shown: {error}")
         listener(told)
 
@@ -116,7 +114,7 @@ def _taking(listener: Callable[[Progress], None], progress: Callable[[Any], Prog
 
 
 def _call(message: Any) -> Progress:
-    return Progress("answering", call=decode(ModelCall, loads(message.data)))
+    return Progress("answering", call=call_of(message))
 
 
 def _inquiry(message: Any) -> Progress:

@@ -98,7 +98,7 @@ TOPICS: dict[str, Topic] = {
     "semantic_map": Topic("exploration/semantic_map", "nav_msgs/msg/OccupancyGrid", "latched"),
     "goal": Topic("exploration/goal", "geometry_msgs/msg/PoseStamped", "event"),  # Nav2 would drive to a goal_pose
     "decision": Topic("decision", "eqa_interfaces/msg/Decision", "event"),
-    "model_calls": Topic("model_calls", "std_msgs/msg/String", "event"),
+    "model_calls": Topic("model_calls", "eqa_interfaces/msg/ModelCall", "event"),
     "inquiry": Topic("inquiry", "eqa_interfaces/msg/Inquiry", "latched"),
     "question": Topic("question", "std_msgs/msg/String", "event"),
     "answer": Topic("answer", "eqa_interfaces/msg/Answer", "event"),

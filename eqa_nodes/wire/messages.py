@@ -17,7 +17,7 @@ from eqa_nodes.core.camera.image_geometry import calibration_of, metres
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
 from eqa_nodes.core.ledger import limit_in
 from eqa_nodes.core.mapping.area import check_area
-from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote
+from eqa_nodes.core.types.calls import CallPicture, DecisionReply, DecisionRequest, ModelCall, OptionMark, TargetNote
 from eqa_nodes.core.types.costs import UNLIMITED, CallBudget
 from eqa_nodes.core.types.floor import FREE, Allowance, Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, normalised, pose2_of
@@ -328,6 +328,21 @@ def _sighting(s: Any) -> Sighting:
     return Sighting(_label(s.label), int(s.pixels), (left, top, right, bottom),
                     (float(s.center.x), float(s.center.y), float(s.center.z)),
                     (float(s.size.x), float(s.size.y), float(s.size.z)))
+
+
+def call_of(m: Any) -> ModelCall:
+    """Return the model call of an eqa_interfaces/ModelCall. Raises BadQuestion, as `weighed_of` does."""
+    return ModelCall(
+        stamp_of(m), Pose2(float(m.position.x), float(m.position.y), float(m.heading)), str(m.question), str(m.kind),
+        tuple(map(_picture_of, m.pictures)), tuple(weighed_of(m)), str(m.reasons), str(m.answer), float(m.confidence),
+        str(m.missing), tuple(map(int, m.evidence)), int(m.requests), int(m.tokens_in), int(m.tokens_out),
+        float(m.money), float(m.seconds), str(m.error), tuple(map(str, m.models)))
+
+
+def _picture_of(m: Any) -> CallPicture:
+    marks = tuple(OptionMark(int(mark.number), float(mark.u), float(mark.v)) for mark in m.marks)
+    return CallPicture(int(m.keyframe_id), marks, tuple((float(p.x), float(p.y)) for p in m.points), bool(m.now),
+                       str(m.note))
 
 
 def receipt_of(m: Any) -> Receipt:

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels, small_jpeg
-from eqa_nodes.core.storage.codec import decode, loads
-from eqa_nodes.core.types.calls import ModelCall
+from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.core.types.floor import Frontier
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.trace import EpisodeTrace, Moment, TraceDecision
@@ -73,7 +72,7 @@ def _add(trace: EpisodeTrace, key: str, message: Any, last: Mapping[str, Any], s
     elif key == "decision":
         trace.decisions.append(_decision(message, last.get("frontiers"), source))
     elif key == "model_calls":
-        trace.calls.append(decode(ModelCall, parsed(message.data, source)))
+        trace.calls.append(_read(messages.call_of, message, source))
     elif key == "keyframes":
         trace.keyframes.append(messages.keyframe_of(message))
 

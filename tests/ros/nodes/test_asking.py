@@ -102,15 +102,6 @@ class Crowd:
                                 self.cancels[number], WAIT_S)
 
 
-def test_sixteen_questions_at_once_of_one_client_are_all_answered(desk: Any) -> None:
-    node, client = desk
-    node.body.go.set()
-    with ThreadPoolExecutor(MANY) as pool:
-        answers = [answer.result(WAIT_S) for answer in Crowd(client, pool, MANY).answers]
-    assert [a.text for a in answers] == [f"about Where is {n}?" for n in range(MANY)]
-    assert len(node.ends) == MANY
-
-
 @pytest.mark.parametrize("wait", [True, False], ids=["in the queue", "on their way"])
 def test_a_storm_of_cancels_loses_no_goal(desk: Any, wait: bool) -> None:
     node, client = desk
@@ -186,25 +177,6 @@ def test_an_answer_that_ros_cannot_carry_is_no_lost_goal(desk: Any, answer: Answ
     node.body.go.set()
     heard = client.ask(Question("Where?"), deadline_s=WAIT_S)
     assert heard.text == "in \ufffd" if answer.text != "here" else heard.error is ErrorCode.INTERNAL
-
-
-def test_an_answer_that_the_middleware_gives_up_is_sent_again_and_the_goal_executed(
-        desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """rmw_fastrtps gives up an answer to a client that the server has not discovered within 100 ms."""
-    (node, client), given_up = desk, []
-    handle = type(node.asking._server._handle)
-    send = handle.send_goal_response
-
-    def sent(own: Any, header: Any, response: Any) -> None:
-        if len(given_up) < 3:
-            given_up.append(response)
-            raise RCLError("Failed to send goal response: timeout")
-        send(own, header, response)
-
-    monkeypatch.setattr(handle, "send_goal_response", sent)
-    node.body.go.set()
-    assert client.ask(Question("the lamp")).text == "about the lamp"
-    assert len(given_up) == 3
 
 
 class Undiscovered:

@@ -180,10 +180,3 @@ def test_the_mount_is_static_and_the_head_tilts(driver: Driver, ros: Any) -> Non
     assert late.parents == {"tf": {"odom": "map", "base_link": "odom", "camera_link": "camera_mount"},
                             "tf_static": {"camera_mount": "base_link",
                                           "camera_color_optical_frame": "camera_link"}}
-
-
-def test_a_misspelt_parameter_is_an_error(ros: Any) -> None:
-    from eqa_nodes.core.errors import ConfigError
-
-    with pytest.raises(ConfigError, match="unknown parameter 'drives'.*drive"):
-        ros.add(BridgeNode, drives=1.0)

@@ -21,13 +21,11 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import PointCloud2
 
 from eqa_nodes.core.components import SIMULATORS
-from eqa_nodes.core.errors import ConfigError, ErrorCode
+from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
-from eqa_nodes.nodes.bridge import BridgeNode
 from eqa_nodes.ros import convert
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TOPICS
-from eqa_nodes.wire.transforms import NoTransform
 from tests.fixtures.velocity_driver import START, WAIT_S, Driver
 
 
@@ -105,16 +103,6 @@ def test_odometry_drifts_and_corrections_bring_the_robot_back_in_the_map(ros: An
     assert abs(driver.pose().x / metres - 1) == pytest.approx(0.2, abs=0.01)  # odometry began at 0
     believed = pose2_of(driver.placed(convert.MAP, convert.BASE, driver.now_ns()))
     assert believed.distance(Pose2(START.x + metres, START.y, 0.0)) < 0.01
-
-
-def test_with_localisation_by_others_nobody_tells_where_the_robot_is_in_the_map(ros: Any) -> None:
-    driver = Driver(ros, senses__localisation__by="others")
-    driver.reset()
-    driver.later(1.0)
-    last = driver.now_ns()
-    driver.placed(convert.ODOM, convert.BASE, last)
-    with pytest.raises(NoTransform, match="there is nothing"):
-        driver.tf.lookup(convert.MAP, convert.BASE, last)
 
 
 def test_a_wall_stops_it(driver: Driver) -> None:
@@ -218,12 +206,6 @@ def test_a_simulator_without_velocities_is_named(ros: Any, monkeypatch: pytest.M
     monkeypatch.setitem(SIMULATORS, "photograph", Photograph)
     refused = Driver(ros).reset(scene="photograph:1")
     assert refused.error_code == ErrorCode.SIMULATOR and "Photograph takes no velocities" in refused.error_message
-
-
-@pytest.mark.parametrize("wrong", [{"drive": "wheels"}, {"camera_hz": 60.0}, {"real_time_factor": 0.0}])
-def test_wrong_parameters_are_named_errors(ros: Any, wrong: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
-        ros.add(BridgeNode, **wrong)
 
 
 def test_a_reset_does_not_wait_for_who_is_gone(ros: Any) -> None:

@@ -186,6 +186,23 @@ def test_advice_keeps_its_options_and_those_that_were_pointed_at(
     assert back.assessments == (seen,) and (back.answer.text, back.answer.confidence) == ("red", 0.75)
 
 
+weighed_options = st.lists(st.builds(floor.WeighedOption, options, unit, texts), max_size=2).map(tuple)
+call_pictures = st.builds(
+    calls.CallPicture, st.integers(0, 2**63), st.lists(st.builds(calls.OptionMark, counts, number, number),
+                                                       max_size=2).map(tuple),
+    st.lists(st.tuples(number, number), max_size=2).map(tuple), st.booleans(), texts)
+model_calls = st.builds(
+    calls.ModelCall, stamp, st.builds(Pose2, number, number, number), texts, st.sampled_from(("decide", "answer")),
+    st.lists(call_pictures, max_size=2).map(tuple), weighed_options, texts, texts, unit, texts,
+    st.lists(counts, max_size=2).map(tuple), counts, counts, counts, amounts, amounts, texts, some_texts)
+
+
+@settings(max_examples=30)
+@given(model_calls)
+def test_model_calls(call: calls.ModelCall) -> None:
+    assert messages.call_of(over_the_wire(convert.call_msg(call))) == call
+
+
 def test_options_without_a_weight_each_are_refused() -> None:
     from eqa_interfaces.srv import Advise
 

@@ -98,12 +98,16 @@ def test_refusals_queues_and_the_process_are_told(ros: Any, listener: Listener) 
     assert listener.wait("mapper: queues", lambda s: True) == {"observations that wait for a part": "0"}
     values = listener.wait("mapper: executor", lambda s: True)
     assert float(values["resident memory [MB]"]) > 10.0 and float(values["process CPU [cores]"]) >= 0.0
-
-
-def test_a_queue_that_is_full_is_a_warning(ros: Any, listener: Listener) -> None:
-    node = ros.add(MapperNode)
+    for k in range(3 * REASONS):  # reasons may contain numbers
+        node.count(f"transform {k} is not finite")
+    assert len(node.counts) == REASONS + 1 and node.counts.total() == 3 * REASONS + 1
+    node.diagnostics.clear()
     node.diagnostics.gauge("mail", lambda: 7, limit=7)
-    listener.wait("mapper: queues", lambda s: s.level == DiagnosticStatus.WARN and s.message == "full: mail")
+    full = listener.wait("mapper: queues", lambda s: s.level == DiagnosticStatus.WARN and s.message == "full: mail")
+    assert full == {"mail": "7"}
+    listener.newest.clear()
+    listener.wait("mapper: queues", lambda s: True)
+    assert set(listener.newest) == {"mapper: executor", "mapper: refusals", "mapper: queues", "mapper: clock"}
 
 
 def test_a_distribution_that_passes_the_message_alone_is_heard_too(ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,21 +145,3 @@ def test_the_health_of_the_answerer_is_that_of_its_last_call(ros: Any, listener:
 
 def _failing(question: Any) -> None:
     raise ModelError("timed out: no reply")
-
-
-def test_what_a_node_has_let_go_of_is_told_no_more(ros: Any, listener: Listener) -> None:
-    node = ros.add(MapperNode)
-    listener.wait("mapper: queues", lambda s: True)
-    node.diagnostics.clear()
-    node.diagnostics.gauge("mail", lambda: 7)
-    assert listener.wait("mapper: queues", lambda s: s.values[0].key == "mail") == {"mail": "7"}
-    listener.newest.clear()
-    listener.wait("mapper: queues", lambda s: True)
-    assert set(listener.newest) == {"mapper: executor", "mapper: refusals", "mapper: queues", "mapper: clock"}
-
-
-def test_reasons_that_have_numbers_in_them_are_bounded(ros: Any) -> None:
-    node = ros.add(MapperNode)
-    for k in range(3 * REASONS):
-        node.count(f"transform {k} is not finite")
-    assert len(node.counts) == REASONS + 1 and node.counts.total() == 3 * REASONS

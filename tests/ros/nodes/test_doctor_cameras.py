@@ -63,7 +63,8 @@ def lines(camera: CameraConfig) -> dict[str, Finding]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in ("compressed", "unaligned") else
+                                               pytest.mark.thorough) for name in CASES])
 def test_a_camera_is_judged_by_what_the_graph_is_told(ros: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.context.get_domain_id()))
     feed, remedies = CASES[name]

@@ -40,30 +40,27 @@ REMAP = {"color": COLOR, "depth": DEPTH, "camera_info": INFO, "odom": ODOM}
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The surroundings of a domain that eqa_nodes/testing/robot.py publishes in."""
-    with free_domain() as domain:
-        variables = {**os.environ, **ros_environment(domain, tmp_path_factory.mktemp("logs")), "PYTHONPATH": str(ROOT)}
-        robot = subprocess.Popen([sys.executable, "-m", "eqa_nodes.testing.robot"], cwd=ROOT, env=variables, text=True,
-                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert robot.stdout is not None and robot.stdin is not None
-        try:
-            assert robot.stdout.readline() == "publishing\n"
-            yield variables
-        finally:
-            robot.stdin.close()
-            robot.wait(60)
+def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A domain that this process is in, and in which eqa_nodes/testing/robot.py publishes."""
+    with free_domain() as domain, pytest.MonkeyPatch.context() as patch:
+        for name, value in ros_environment(domain, tmp_path_factory.mktemp("logs")).items():
+            patch.setenv(name, value)
+        with subprocess.Popen([sys.executable, "-m", "eqa_nodes.testing.robot"], cwd=ROOT, text=True,
+                              env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None and process.stdin is not None
+            assert process.stdout.readline() == "publishing\n"
+            yield
+            process.stdin.close()
 
 
-def _doctor(environment: dict[str, str], *words: str) -> tuple[int, dict[str, dict[str, str]]]:
-    command = [sys.executable, "-m", "eqa_nodes.cli", "doctor", "--robot", "--json", "--seconds", "2", "--wait", "60"]
-    done = subprocess.run([*command, *words], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=200)
-    assert done.returncode in (0, 1), done.stderr
-    return done.returncode, {line["name"]: line for line in json.loads(done.stdout)}
+def _doctor(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, dict[str, str]]]:
+    code = main(["doctor", "--robot", "--json", "--seconds", "2", "--wait", "60", *words])
+    return code, {line["name"]: line for line in json.loads(capsys.readouterr().out)}
 
 
-def test_a_robot_is_judged_by_its_topics(environment: dict[str, str]) -> None:
-    code, lines = _doctor(environment, "--remap", *(f"{role}:={topic}" for role, topic in REMAP.items()))
+def test_a_robot_is_judged_by_its_topics(robot: None, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = _doctor(capsys, "--remap", *(f"{role}:={topic}" for role, topic in REMAP.items()))
     assert code == 1  # nobody drives it
     for name in ("color", "depth", "camera_info", "odom", "intrinsics", "registered", "depth scale", "tf to depth",
                  "camera matrix", "optical frame", "time jumps", "base"):
@@ -78,8 +75,9 @@ def test_a_robot_is_judged_by_its_topics(environment: dict[str, str]) -> None:
     assert all(line["remedy"] for line in lines.values() if line["state"] != "ok")
 
 
-def test_topics_under_other_names_are_found_and_the_remapping_is_told(environment: dict[str, str]) -> None:
-    _, lines = _doctor(environment, "--remap", "odom=/nowhere")
+def test_topics_under_other_names_are_found_and_the_remapping_is_told(robot: None,
+                                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    _, lines = _doctor(capsys, "--remap", "odom=/nowhere")
     assert lines["color"]["state"] == "warning"
     assert f"-r camera/color/image_raw:={COLOR}" in lines["color"]["remedy"]
     assert lines["odom"]["state"] == "warning" and "no publisher on /nowhere" in lines["odom"]["found"]
@@ -189,7 +187,7 @@ class Simulated:
             self._thread.join(60.0)
 
 
-@pytest.mark.parametrize("driven", [True, False])
+@pytest.mark.parametrize("driven", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_simulator_in_lock_step_is_judged(ros: Any, monkeypatch: pytest.MonkeyPatch, driven: bool) -> None:
     simulated = Simulated(ros, driven)
     try:

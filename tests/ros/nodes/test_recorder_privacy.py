@@ -20,6 +20,7 @@ from tests.fixtures.recorder_rig import DEPTH, RGB, SECOND, SECRET, Camera, Labe
 
 SHARES = [0.25, 1 / 6, 0.75, 0.5]
 MARK, MARK_DEPTH = RGB[10, 20:40].tobytes(), DEPTH[10, 20:40].tobytes()
+PACKED = {"bag__color": "png", "bag__depth": "png"}
 PLAIN = {"bag__compression": "none"}  # so that the bytes of images can be looked for in the files
 
 
@@ -27,10 +28,10 @@ def _files(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
 
 
-@pytest.mark.parametrize("masks", [{}, {"memory__privacy__image": SHARES}, {"memory__privacy__kinds": ["person"]},
-                                   {"memory__privacy__kinds": ["person"], "labels_from": "detector"}],
-                         ids=["nothing", "image", "kinds", "detected kinds"])
-@pytest.mark.parametrize("stored", [{}, {"bag__color": "png", "bag__depth": "png"}], ids=["raw", "compressed"])
+@pytest.mark.parametrize(("masks", "stored"), [
+    ({}, {}), ({"memory__privacy__image": SHARES}, {}), ({"memory__privacy__kinds": ["person"]}, PACKED),
+    ({"memory__privacy__kinds": ["person"], "labels_from": "detector"}, {})],
+    ids=["nothing", "image", "kinds, compressed", "detected kinds"])
 def test_what_is_hidden_is_black_in_the_bag(ros: Any, tmp_path: Path, masks: dict[str, Any],
                                             stored: dict[str, str]) -> None:
     camera = Labelled(ros, tmp_path, **PLAIN, **stored, **masks)

@@ -21,8 +21,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import ElicitResult
 
 START_S = 240.0
-COMMAND = [sys.executable, "-m", "eqa_nodes.cli", "mcp", "--scene", "house:7"]
-QUESTION = "Do I have any fruit left?"
+COMMAND = [sys.executable, "-m", "eqa_nodes.cli", "mcp", "--scene", "toy:flat"]
+QUESTION = "Where is the plant?"
 
 
 @asynccontextmanager

@@ -18,8 +18,8 @@ from tests.fixtures.paths import ROOT
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
-BRIEF = ("kill", "duplicated", "late", "disk full")  # of the kinds that one graph can show
-ALL = (*BRIEF, "pause", "lost", "lost call", "clock", "model")
+BRIEF = ("duplicated", "disk full")  # test_faults.py kills nodes
+ALL = (*BRIEF, "kill", "late", "pause", "lost", "lost call", "clock", "model")
 ROOM = ("--cases", "plant")  # one question for all: its answer without a fault is needed once
 
 
@@ -36,5 +36,6 @@ def test_every_kind_of_fault_ends_well(kinds: tuple[str, ...], cases: tuple[str,
     assert report["episodes"] == len(kinds) and report["silent_wrong"] == report["lost"] == report["left_behind"] == 0
     by_kind = {o["plan"]["faults"][0]["kind"]: o for o in report["outcomes"]}
     assert set(by_kind) == set(kinds) and all(o["after"].startswith("works") for o in by_kind.values())
-    assert by_kind["kill"]["restarts"] == 1 and by_kind["duplicated"]["how"] == "same"
+    assert by_kind["duplicated"]["how"] == "same"
+    assert "kill" not in kinds or by_kind["kill"]["restarts"] == 1
     assert all(o["message"] for o in by_kind.values() if o["how"].isupper())

@@ -137,7 +137,8 @@ def model(request: dict[str, Any]) -> ServerReply:
     return completion(json.dumps(MODEL_SAYS))
 
 
-@pytest.mark.parametrize("name", sorted(DRIVERS))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in ("azure_kinect", "go2", "spot") else
+                                               pytest.mark.thorough) for name in sorted(DRIVERS)])
 def test_a_robot_is_judged_and_shown(ros: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     domain = str(ros.context.get_domain_id())
     monkeypatch.setenv("ROS_DOMAIN_ID", domain)

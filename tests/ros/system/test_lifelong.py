@@ -21,7 +21,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.questions import Limits, Question
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import CALL_S, RESET_S, GraphClient
@@ -83,40 +83,40 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Keyfram
     return folder, views
 
 
-@pytest.fixture
-def visited(looked: tuple[Path, list[Keyframe]], tmp_path: Path) -> tuple[Path, list[Keyframe]]:
-    """The same, for one test alone."""
-    shutil.copytree(looked[0] / "memory", tmp_path / "memory")
-    return tmp_path, looked[1]
-
-
 def kind_in(views: list[Keyframe]) -> str:
     """A kind of thing that the views show, of all of them the one that was seen last the longest ago."""
     last = {s.label.kind: v.stamp_ns for v in views for s in v.sightings if s.label.kind not in ("wall", "stairs")}
     return min(last, key=lambda kind: (last[kind], kind))
 
 
-def test_the_next_graph_tells_what_the_last_one_saw(visited: tuple[Path, list[Keyframe]],
+@pytest.fixture(scope="module")
+def later(looked: tuple[Path, list[Keyframe]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A second graph, with a copy of that memory."""
+    folder = tmp_path_factory.mktemp("later")
+    shutil.copytree(looked[0] / "memory", folder / "memory")
+    with home(folder) as second:
+        yield second
+
+
+def test_the_next_graph_tells_what_the_last_one_saw(looked: tuple[Path, list[Keyframe]], later: Home,
                                                     monkeypatch: pytest.MonkeyPatch,
                                                     capsys: pytest.CaptureFixture[str]) -> None:
-    folder, views = visited
+    views, second = looked[1], later
     kind, by_id = kind_in(views), {v.id: v for v in views}
-    newest = max(v.stamp_ns for v in by_id.values())
-    with home(folder) as second:
-        began = second.begin("tuesday")
-        assert began > newest  # the simulator's clock began anew, that of memory goes on
-        assert len(second.views()) == 0  # the first view is none that is new
-        second.look_round()
-        assert len(second.views()) <= 0.2 * len(views)
-        response = second.call("recollect", question=WHEN.text.format(kind))
-        answer = second.client.ask(WHEN._replace(text=WHEN.text.format(kind)))
-        left = second.client.ask(LEFT._replace(text=LEFT.text.format(kind)))
-        shown = {v.id: v for v in second.views(text=kind, limit=50)}
-        monkeypatch.setenv("ROS_DOMAIN_ID", str(second.runner.graph.domain))
-        words = [WHEN.text.format(kind), "--attach", "--keep-memory", "--scene", SCENE]
-        assert main(["ask", *words]) == 0  # in an episode of its own
-        printed = " ".join(capsys.readouterr().out.split())
-        assert f"{kind}, last seen" in printed and " steps" not in printed
+    began = second.begin("tuesday")
+    assert began > max(v.stamp_ns for v in views)  # the clock of memory continues, that of the simulator begins anew
+    assert len(second.views()) == 0  # the first view is not new
+    second.look_round()
+    assert len(second.views()) <= 0.2 * len(views)
+    response = second.call("recollect", question=WHEN.text.format(kind))
+    answer = second.client.ask(WHEN._replace(text=WHEN.text.format(kind)))
+    left = second.client.ask(LEFT._replace(text=LEFT.text.format(kind)))
+    shown = {v.id: v for v in second.views(text=kind, limit=50)}
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(second.runner.graph.domain))
+    words = [WHEN.text.format(kind), "--attach", "--keep-memory", "--scene", SCENE]
+    assert main(["ask", *words]) == 0  # in an episode of its own
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"{kind}, last seen" in printed and " steps" not in printed
     assert response.found and response.text == answer.text and "s after the start" in answer.text
     assert (answer.error, answer.receipt.steps, answer.receipt.calls) == (ErrorCode.NONE, 0, 0)
     assert "labels" in answer.receipt.privileged
@@ -128,51 +128,51 @@ def test_the_next_graph_tells_what_the_last_one_saw(visited: tuple[Path, list[Ke
         assert any(s.label.kind == kind for s in proof.sightings)
 
 
-def test_another_scene_is_another_place_until_it_is_aligned(visited: tuple[Path, list[Keyframe]]) -> None:
-    folder, views = visited
+def test_another_scene_is_another_place_until_it_is_aligned(looked: tuple[Path, list[Keyframe]], later: Home) -> None:
+    views, third = looked[1], later
     kind = kind_in(views)
-    with home(folder) as third:
-        third.begin("wednesday", "toy:room")
-        assert {v.id for v in third.views(text=kind, limit=50)}.isdisjoint(v.id for v in views)
-        told = third.call("recollect", question=LEFT.text.format(kind))
-        assert "in a map whose place is not known here" in told.text or not told.found
-        assert not told.verify
-        third.begin("thursday", "toy:room", map_name="annexe", known_map=SCENE,
-                    known_from_map=convert.pose_msg(Pose2(0.0, 20.0, 0.0).transform()))
-        found = {v.id: v for v in third.views(text=kind, limit=50)}
-        shared = [(found[v.id], v) for v in views if v.id in found]
-        assert shared
-        for here, there in shared:  # 20 m further south, as seen from the annexe
-            assert here.pose.distance(Pose2(there.pose.x, there.pose.y - 20.0, 0.0)) < 1e-6
-        with pytest.raises(EqaError, match="no map 'attic'"):
-            third.begin("friday", "toy:room", map_name="hall", known_map="attic")
+    third.begin("wednesday", "toy:room")
+    assert {v.id for v in third.views(text=kind, limit=50)}.isdisjoint(v.id for v in views)
+    told = third.call("recollect", question=LEFT.text.format(kind))
+    assert "in a map whose place is not known here" in told.text or not told.found
+    assert not told.verify
+    third.begin("thursday", "toy:room", map_name="annexe", known_map=SCENE,
+                known_from_map=convert.pose_msg(Pose2(0.0, 20.0, 0.0).transform()))
+    found = {v.id: v for v in third.views(text=kind, limit=50)}
+    shared = [(found[v.id], v) for v in views if v.id in found]
+    assert shared
+    for here, there in shared:  # 20 m further south, as seen from the annexe
+        assert here.pose.distance(Pose2(there.pose.x, there.pose.y - 20.0, 0.0)) < 1e-6
+    with pytest.raises(EqaError, match="no map 'attic'"):
+        third.begin("friday", "toy:room", map_name="hall", known_map="attic")
 
 
-def test_forgetting_through_the_graph(tmp_path: Path) -> None:
-    with home(tmp_path) as robot:
-        robot.begin("now", keep=False)
-        for refused, complaint in (({}, "select what to forget"), ({"when": "the elephant"}, "names no time")):
-            with pytest.raises(EqaError, match=complaint) as error:
-                robot.call("forget", **refused)
-            assert error.value.code == ErrorCode.BAD_QUESTION
-        robot.look_round()
-        views = robot.views()
-        kind = kind_in(views)
-        showing = {v.id for v in views if any(s.label.kind == kind for s in v.sightings)}
-        assert robot.call("forget", kind=kind, when="10 hours ago").keyframes == 0
-        assert robot.call("forget", kind=kind).keyframes == len(showing)
-        assert not robot.call("recollect", question=WHEN.text.format(kind)).found
-        assert {v.id for v in robot.views()} == {v.id for v in views} - showing
-        assert robot.call("forget", when="in the last hour").keyframes == len(views) - len(showing)
-        robot.look_round()  # it goes on: what was forgotten is new again
-        assert kind_in(robot.views())
+def test_forgetting_through_the_graph(later: Home) -> None:
+    robot = later
+    robot.begin("now", keep=False)
+    for refused, complaint in (({}, "select what to forget"), ({"when": "the elephant"}, "names no time")):
+        with pytest.raises(EqaError, match=complaint) as error:
+            robot.call("forget", **refused)
+        assert error.value.code == ErrorCode.BAD_QUESTION
+    robot.look_round()
+    views = robot.views()
+    kind = kind_in(views)
+    showing = {v.id for v in views if any(s.label.kind == kind for s in v.sightings)}
+    assert robot.call("forget", kind=kind, when="10 hours ago").keyframes == 0
+    assert robot.call("forget", kind=kind).keyframes == len(showing)
+    assert not robot.call("recollect", question=WHEN.text.format(kind)).found
+    assert {v.id for v in robot.views()} == {v.id for v in views} - showing
+    assert robot.call("forget", when="in the last hour").keyframes == len(views) - len(showing)
+    robot.look_round()  # it goes on: what was forgotten is new again
+    assert kind_in(robot.views())
 
 
-def test_long_ago_is_looked_at_again_by_driving(visited: tuple[Path, list[Keyframe]]) -> None:
+def test_long_ago_is_looked_at_again_by_driving(looked: tuple[Path, list[Keyframe]], tmp_path: Path) -> None:
     """Where long ago is two seconds."""
-    folder, views = visited
+    views = looked[1]
     kind = kind_in(views)
-    with home(folder, agent={"agent.stale_s": 2.0}, memory={"memory.keyframes.refresh_s": 2.0}) as robot:
+    shutil.copytree(looked[0] / "memory", tmp_path / "memory")
+    with home(tmp_path, agent={"agent.stale_s": 2.0}, memory={"memory.keyframes.refresh_s": 2.0}) as robot:
         began = robot.begin("sunday", use_start=True, start=convert.pose_msg(_away_from(kind, views).transform()))
         act = robot.client.services["act"]
         for action in 3 * (act.Request.LOOK_UP, act.Request.LOOK_DOWN):
@@ -202,7 +202,7 @@ def test_a_memory_node_that_is_killed_goes_on_in_its_session_and_map(tmp_path: P
                 killed.set()
                 os.kill(child.process.pid, signal.SIGKILL)
 
-        answer = robot.client.ask(Question("Where is the unicorn?"), kill)
+        answer = robot.client.ask(Question("Where is the unicorn?", limits=Limits(steps=30)), kill)
         assert killed.is_set() and (not answer.error or answer.message)
         until(lambda: child.restarts and child.ready.is_set(), "memory is started again")
         after = robot.views()

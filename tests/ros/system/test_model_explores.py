@@ -23,7 +23,8 @@ from tests.fixtures.exploring_model import EXTRA, explored, model
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
 
-def test_a_model_explores_the_same_in_process_and_through_the_graph(tmp_path: Path,
+@pytest.mark.thorough
+def test_a_model_that_judges_views_explores_the_same_in_process_and_through_the_graph(tmp_path: Path,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     limits, extra = Limits(steps=40), {**EXTRA, "agent": {"agent.consult": False}}
     with VlmServer(model) as server:
@@ -41,7 +42,7 @@ def test_a_model_explores_the_same_in_process_and_through_the_graph(tmp_path: Pa
 
 def test_one_call_a_decision_is_the_same_in_process_and_through_the_graph(tmp_path: Path,
                                                                           monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = Limits(steps=60, calls=5)
+    limits = Limits(steps=40, calls=5)
     with VlmServer(model) as server:
         for name, value in {"BASE_URL": server.url, "MODEL": "scripted", "API_KEY": "none"}.items():
             monkeypatch.setenv(f"EQA_VLM_{name}", value)

@@ -21,19 +21,21 @@ from tests.fixtures.key_search import KEY, SERVERS, leaks, shows
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
 
-@pytest.mark.parametrize("server", ["refusing", "telling"])
-def test_what_a_graph_writes_holds_no_key(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+def test_what_a_graph_writes_holds_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                           capfd: pytest.CaptureFixture[str]) -> None:
-    with VlmServer(SERVERS[server]) as endpoint:
-        for name, value in {"BASE_URL": endpoint.url, "MODEL": "scripted", "API_KEY": KEY}.items():
-            monkeypatch.setenv(f"EQA_VLM_{name}", value)
-        own = {"answerer": {"answerer": "vlm", "model.max_retries": 0, "model.cassette": str(tmp_path / "tape.jsonl")},
-               "memory": {"labels": False}}
-        with closing(GraphRunner(tmp_path, parameters(tmp_path, own), Limits(steps=14))) as runner:
-            result = runner.run(Sample("q", "Where is the plant?", "", scene="toy:flat"))
-            written = {path.suffix for path in tmp_path.rglob("*") if path.is_file()}
-        assert any(KEY in header.get("authorization", "") for header in endpoint.headers)
-    assert (result.answer.error != 0) == (server == "refusing") and not shows(str(result.answer))
+    with VlmServer(SERVERS["refusing"]) as free:
+        port = int(free.url.rsplit(":", 1)[1].partition("/")[0])
+    for name, value in {"BASE_URL": free.url, "MODEL": "scripted", "API_KEY": KEY}.items():
+        monkeypatch.setenv(f"EQA_VLM_{name}", value)
+    own = {"answerer": {"answerer": "vlm", "model.max_retries": 0, "model.cassette": str(tmp_path / "tape.jsonl")},
+           "memory": {"labels": False}}
+    with closing(GraphRunner(tmp_path, parameters(tmp_path, own), Limits(steps=14))) as runner:
+        for server in ("refusing", "telling"):
+            with VlmServer(SERVERS[server], port) as endpoint:
+                answer = runner.run(Sample(server, "Where is the plant?", "", scene="toy:flat")).answer
+            assert any(KEY in header.get("authorization", "") for header in endpoint.headers)
+            assert (answer.error != 0) == (server == "refusing") and not shows(str(answer))
+        written = {path.suffix for path in tmp_path.rglob("*") if path.is_file()}
     assert {".yaml", ".mcap", ".sqlite", ".log", ".jsonl"} <= written
     assert leaks(tmp_path) == []
     said = capfd.readouterr()

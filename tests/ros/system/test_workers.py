@@ -13,7 +13,7 @@ from tests.fixtures.needs import need_ros
 from tests.fixtures.paths import ROOT
 from tests.fixtures.workers import files_of
 
-TABLE = "question,answer,scene\nWhere is the plant?,in a corner,toy:flat\nIs there a lamp?,yes,house:3\n"
+TABLE = "question,answer,scene\nWhere is the plant?,in a corner,toy:flat\nIs there a lamp?,yes,toy:room\n"
 WORDS = ["bench", "run", "--dataset", "eqa_csv_reader:CsvReader", "--seed", "2", "--image", "96x72",
          "--max-steps", "12"]
 

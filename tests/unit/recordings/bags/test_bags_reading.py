@@ -9,8 +9,7 @@ import pytest
 
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
-from eqa_nodes.core.storage.codec import dumps
-from eqa_nodes.core.types.calls import CallPicture, ModelCall
+from eqa_nodes.core.types.calls import CallPicture, ModelCall, OptionMark
 from eqa_nodes.core.types.floor import Candidate, Frontier
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, Evidence
@@ -83,7 +82,8 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
     answer = Answer("red", 0.9, evidence=(Evidence(1, SECOND, Pose2(0.3, 0.0, 0.0), "red kettle"),),
                     error=ErrorCode.NONE)
     call = ModelCall(2 * SECOND, Pose2(1.0, 2.0, 0.5), "What colour is the kettle?", "decide",
-                     (CallPicture(1, now=True),), reasons="a kettle, red", tokens_in=900)
+                     (CallPicture(1, (OptionMark(2, 8.5, 4.0),), ((3.0, 2.0),), now=True),), evidence=(1,),
+                     reasons="a kettle, red", tokens_in=900)
     names = ("/tf", "/question", "/answer", "/decision", "/model_calls", "/map", "/explored", "/frontiers",
              "/keyframes")
     writer = BagWriter(tmp_path / "bag", topics_of(*names))
@@ -93,7 +93,7 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
     point = cdr.make("geometry_msgs/msg/Point", x=3.0, y=4.0)
     writer.write("/frontiers", SECOND, cdr("eqa_interfaces/msg/FrontierArray", frontiers=[
         cdr.make("eqa_interfaces/msg/Frontier", position=point, heading=0.25, length=1.5)]))
-    writer.write("/model_calls", 2 * SECOND, cdr.text(dumps(call)))
+    writer.write("/model_calls", 2 * SECOND, cdr.call(call))
     writer.write("/decision", 2 * SECOND, cdr.decision(decision))
     cells = np.array([[-1, 0, 100], [0, 0, -1]], np.int8)
     info = cdr.make("nav_msgs/msg/MapMetaData", resolution=0.1, width=3, height=2,
