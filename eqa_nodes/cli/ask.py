@@ -185,18 +185,17 @@ class Asking:
 
         ensure_ros()
         from eqa_nodes.ros.client import GraphClient
-        from eqa_nodes.runners.in_graph import progress_of, subscribe_progress
 
         question = Question(text, may_explore=self.explore, limits=self.config.limits,
                             force_guess=self.config.force_guess, show=self.show)
-        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, subscribe_progress(show),
+        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, listener=show,
                          namespace=self.recording.bag.namespace,
                          remap=renamed(self.recording.bag.remap)) as client:
             person.reply = client.reply
             if self.scene:
                 client.reset(self.scene, "question", None, 0, self.keep_memory)
             try:
-                return client.ask(question, lambda feedback: show(progress_of(feedback)))
+                return client.ask(question, show)
             except KeyboardInterrupt:  # the client has cancelled the question
                 print("eqa: the question and the robot's drive were cancelled", file=sys.stderr)
                 raise

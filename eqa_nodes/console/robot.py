@@ -27,7 +27,6 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import CALL_S, GraphClient
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, message_alone
-from eqa_nodes.runners.in_graph import progress_of
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import FOREIGN, SELDOM, TOPICS
 from eqa_nodes.wire.images import rgb_of
@@ -73,7 +72,7 @@ class RosRobot:
             self._client.services["reset_recorder"].call(_END_S)
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
-        return self._client.ask(question, lambda feedback: listener(progress_of(feedback)), cancel)
+        return self._client.ask(question, listener, cancel)
 
     def reply(self, inquiry: str, option: int) -> None:
         self._client.reply(inquiry, option)

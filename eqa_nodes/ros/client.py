@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -16,12 +17,13 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes.core.errors import ConfigError, NodeLost, unknown
+from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost, unknown
 from eqa_nodes.core.ledger import check_limits
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.spinning import spin
 from eqa_nodes.wire import messages
@@ -31,15 +33,18 @@ CALL_S, STOP_S = 30.0, 5.0  # deadlines
 CANCEL_AGAIN_S = 1.0  # period of repeated cancel requests until a question ends
 RESET_S, ANSWER_S = 120.0, 300.0  # a reset may generate a house, an answer may call a model
 ASK_WALL_S = 3600.0  # a question is cancelled after this time
+Listener = Callable[[Progress], None]
 
 
 class GraphClient:
     """A client of one graph, used as a context manager. environment: environment of the graph's processes."""
 
     def __init__(self, environment: Mapping[str, str], listen: Callable[[Node], None] = lambda node: None, *,
-                 namespace: str = "", remap: Mapping[str, str] = MappingProxyType({})) -> None:
+                 listener: Listener | None = None, namespace: str = "",
+                 remap: Mapping[str, str] = MappingProxyType({})) -> None:
         """listen: subscribes to topics with the client's node; the callbacks run in its thread.
 
+        listener: called in that thread with each model call and each inquiry of the agent, by default not subscribed.
         namespace: namespace of the graph's nodes; remap: key of a topic or service -> its name. Raises ConfigError.
         """
         rules = rules_of(remap)
@@ -56,6 +61,8 @@ class GraphClient:
                          for key in ("reset_episode", "reset_recorder", "answer_question", "act", "recall", "reply")}
         self._stop = self.node.create_client(CancelGoal, f"{ACTIONS['ask'].name}/_action/cancel_goal")
         listen(self.node)
+        if listener is not None:
+            self._subscribe_progress(listener)
         self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
         self._thread.start()
 
@@ -85,9 +92,9 @@ class GraphClient:
         response = self.services["reset_episode"].call(RESET_S, episode=episode)
         return messages.ns_of(response.episode.header.stamp)
 
-    def ask(self, question: Question, listener: Callable[[Any], None] = lambda feedback: None,
+    def ask(self, question: Question, listener: Listener = lambda progress: None,
             cancel: threading.Event | None = None, deadline_s: float = ASK_WALL_S) -> Answer:
-        """Ask and wait for the answer; `listener` gets the action's feedback; setting `cancel` cancels the question.
+        """Ask and wait for the answer; `listener` gets the progress; setting `cancel` cancels the question.
 
         Several threads may ask at once: the agent queues the questions.
 
@@ -102,7 +109,8 @@ class GraphClient:
                 again_at = time.monotonic() + CANCEL_AGAIN_S
 
         check_limits(question.limits)  # messages cannot represent some invalid limits
-        result = self._ask.run(self._ask.Goal(question=convert.question_msg(question)), deadline_s, listener, poll)
+        result = self._ask.run(self._ask.Goal(question=convert.question_msg(question)), deadline_s,
+                               lambda feedback: listener(messages.progress_of(feedback)), poll)
         if result.status == GoalStatus.STATUS_UNKNOWN:
             raise NodeLost("the agent lost the question: did it restart?")
         return messages.answer_of(result.result)
@@ -146,6 +154,28 @@ class GraphClient:
     def end_episode(self) -> None:
         """Close the bag of the episode."""
         self.services["reset_recorder"].call(CALL_S)
+
+
+    def _subscribe_progress(self, listener: Listener) -> None:
+        def take(progress_in: Callable[[Any], Progress], message: Any) -> None:
+            try:
+                progress = progress_in(message)
+            except (EqaError, ValueError) as error:
+                progress = Progress("answering", reason=f"a message of the agent cannot be shown: {error}")
+            listener(progress)
+
+        for key, progress_in in (("model_calls", _call), ("inquiry", _inquiry)):
+            topic = TOPICS[key]
+            self.node.create_subscription(interface(topic.type), topic.name, partial(take, progress_in), qos(topic.qos))
+
+
+def _call(message: Any) -> Progress:
+    return Progress("answering", call=messages.call_of(message))
+
+
+def _inquiry(message: Any) -> Progress:
+    inquiry = messages.inquiry_of(message)
+    return Progress("asking", reason=inquiry.in_words(), inquiry=inquiry)
 
 
 def rules_of(remap: Mapping[str, str]) -> list[str]:

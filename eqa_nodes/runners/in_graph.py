@@ -15,7 +15,7 @@ from typing import Any
 from eqa_nodes.config.graph import merged
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.config.run import ATTACHED, RunConfig
-from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits
@@ -26,12 +26,10 @@ from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.recordings.bags.writer import free_name
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.live_history import LiveMessages
 from eqa_nodes.ros.parameters import graph_parameters
 from eqa_nodes.ros.runner import RunningGraph
-from eqa_nodes.wire.graph import TOPICS, own_world
-from eqa_nodes.wire.messages import call_of, inquiry_of
+from eqa_nodes.wire.graph import own_world
 
 
 class GraphRunner:
@@ -52,7 +50,7 @@ class GraphRunner:
         self._exit = contextlib.ExitStack()
         self.graph = self._exit.enter_context(RunningGraph(own or folder, merged(None, parameters, folders),
                                                             isolate=isolate))
-        self.client = self._exit.enter_context(GraphClient(self.graph.environment, subscribe_progress(listener)))
+        self.client = self._exit.enter_context(GraphClient(self.graph.environment, listener=listener))
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Run one episode. Raises the error that the graph reports."""
@@ -60,7 +58,7 @@ class GraphRunner:
         self.client.reset(sample.scene, bag.name, sample.start, sample.seed,
                           start_height_m=sample.start_height_m or 0.0)
         question = sample.as_question(self._limits, self._force_guess)._replace(show=self._show)
-        answer = self.client.ask(question, self._progress)
+        answer = self.client.ask(question, self._listener)
         pose = self.client.pose()
         self.client.end_episode()
         return EpisodeResult(sample.id, answer, pose, _trace(bag), bag)
@@ -77,9 +75,6 @@ class GraphRunner:
         """End the graph; a second call does nothing."""
         self._exit.close()
 
-    def _progress(self, feedback: Any) -> None:
-        self._listener(progress_of(feedback))
-
 
 def _trace(bag: Path) -> EpisodeTrace:
     """Read the trace from a bag; a bag whose recorder died is repaired first."""
@@ -88,44 +83,6 @@ def _trace(bag: Path) -> EpisodeTrace:
     except StorageError:
         recover(bag)
         return trace_of(bag)
-
-
-def subscribe_progress(listener: Callable[[Progress], None]) -> Callable[[Any], None]:
-    """Return a function that subscribes a client's node to model calls and inquiries (for GraphClient.listen).
-
-    The listener is called with each. An invalid message is reported as progress with the error as its reason.
-    """
-    def listen(node: Any) -> None:
-        for key, take in (("model_calls", _taking(listener, _call)), ("inquiry", _taking(listener, _inquiry))):
-            node.create_subscription(interface(TOPICS[key].type), TOPICS[key].name, take, qos(TOPICS[key].qos))
-
-    return listen
-
-
-def _taking(listener: Callable[[Progress], None], progress: Callable[[Any], Progress]) -> Callable[[Any], None]:
-    def take(message: Any) -> None:
-        try:
-            told = progress(message)
-        except (EqaError, ValueError) as error:
-            told = Progress("answering", reason=f"a message of the agent cannot be shown: {error}")
-        listener(told)
-
-    return take
-
-
-def _call(message: Any) -> Progress:
-    return Progress("answering", call=call_of(message))
-
-
-def _inquiry(message: Any) -> Progress:
-    inquiry = inquiry_of(message)
-    return Progress("asking", reason=inquiry.in_words(), inquiry=inquiry)
-
-
-def progress_of(feedback: Any) -> Progress:
-    """Convert feedback of the action ask to Progress."""
-    return Progress(feedback.phase, feedback.steps, feedback.metres, feedback.confidence, reason=feedback.reason,
-                    place=feedback.place)
 
 
 FOUND_S = 30.0  # deadline for the nodes to be discovered and to report their parameters
@@ -145,13 +102,8 @@ class AttachedRunner:
         """Raises NodeLost if no graph is running."""
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._messages = LiveMessages(KEYS)
-        tell = subscribe_progress(listener)
-
-        def listen(node: Any) -> None:
-            tell(node)
-            self._messages.listen(node)
-
-        self._client = GraphClient(_environment(), listen, namespace=namespace, remap=own_world(namespace))
+        self._client = GraphClient(_environment(), self._messages.listen, listener=listener, namespace=namespace,
+                                   remap=own_world(namespace))
         self._recorder = "recorder" in _found(self._client)
 
     def run(self, sample: Sample) -> EpisodeResult:
@@ -160,7 +112,7 @@ class AttachedRunner:
                                       start_height_m=sample.start_height_m or 0.0)
         self._messages.begin(begin_ns)
         question = sample.as_question(self._limits, self._force_guess)._replace(show=self._show)
-        answer = self._client.ask(question, lambda feedback: self._listener(progress_of(feedback)))
+        answer = self._client.ask(question, self._listener)
         last_ns, pose = self._client.state()
         self._messages.await_message("tf", last_ns, SHOWN_S)
         self._messages.await_message("answer", -1, SHOWN_S)

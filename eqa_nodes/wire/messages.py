@@ -22,6 +22,7 @@ from eqa_nodes.core.types.costs import UNLIMITED, CallBudget
 from eqa_nodes.core.types.floor import FREE, Allowance, Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, normalised, pose2_of
 from eqa_nodes.core.types.inquiries import Inquiry
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import (
     Answer,
     Evidence,
@@ -234,6 +235,12 @@ def _limits(m: Any, *names: str) -> Iterator[float]:
         if not (value := float(getattr(m, name))) >= 0:
             raise BadQuestion(f"the limit of {name} is {value}: it must be 0 or more, or infinite for no limit")
         yield value
+
+
+def progress_of(feedback: Any) -> Progress:
+    """Return the progress in feedback of the action ask."""
+    return Progress(feedback.phase, feedback.steps, feedback.metres, feedback.confidence, reason=feedback.reason,
+                    place=feedback.place)
 
 
 def inquiry_of(m: Any) -> Inquiry:

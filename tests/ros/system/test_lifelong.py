@@ -150,6 +150,7 @@ def test_another_scene_is_another_place_until_it_is_aligned(looked: tuple[Path, 
 def test_forgetting_through_the_graph(later: Home) -> None:
     robot = later
     robot.begin("now", keep=False)
+    assert robot.call("forget", everything=True).keyframes > 0
     for refused, complaint in (({}, "select what to forget"), ({"when": "the elephant"}, "names no time")):
         with pytest.raises(EqaError, match=complaint) as error:
             robot.call("forget", **refused)

@@ -77,8 +77,6 @@ def test_an_interrupt_says_what_becomes_of_the_drive(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("eqa_nodes.ros.environment.ensure_ros", lambda: None)
     monkeypatch.setitem(sys.modules, "eqa_nodes.ros.client", types.SimpleNamespace(GraphClient=Client))
-    monkeypatch.setitem(sys.modules, "eqa_nodes.runners.in_graph", types.SimpleNamespace(
-        progress_of=None, subscribe_progress=lambda *_: None))
     assert main(["ask", "Where?", "--attach"]) == 130
     assert capsys.readouterr().err.endswith("eqa: the question and the robot's drive were cancelled\n"
                                             "eqa: interrupted\n")
