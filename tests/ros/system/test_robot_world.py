@@ -113,6 +113,7 @@ def test_an_episode_may_be_asked_for_too_where_the_robot_is(robot: Any) -> None:
     assert client.ask(CHAIR._replace(may_explore=False)).error is ErrorCode.NONE
 
 
+@pytest.mark.thorough
 def test_observers_that_are_silent_are_named(tmp_path: Path) -> None:
     switch = Switch()
     nodes = [name for name in nodes_of("robot") if name not in ("memory", "recorder")]
