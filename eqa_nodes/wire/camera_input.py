@@ -18,7 +18,6 @@ from eqa_nodes.core.camera.image_geometry import (
     calibration_of,
     fitted,
     quarter_turns,
-    register,
     turned_frame,
 )
 from eqa_nodes.core.errors import BadFrame
@@ -119,6 +118,8 @@ class CameraInput:
 
     def _aligned(self, depth_m: np.ndarray, color_k: Intrinsics, have: Parts, between: Between) -> np.ndarray:
         """Return the depth image registered to the colour camera."""
+        from eqa_nodes.core.camera.depth_registration import register  # loads numba
+
         depth_k, maps = self._lens("depth_camera_info", have["depth_camera_info"], depth_m)
         straight = depth_m if maps is None else maps.nearest(depth_m)
         color_from_depth = between(*(str(have[part].header.frame_id) for part in ("color", "depth")))

@@ -11,7 +11,6 @@ from eqa_nodes.core.camera.image_geometry import metres
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.image_files import raw_depth, rgb_pixels
-from eqa_nodes.wire.rvl import decode_rvl
 
 _DEPTH_HEADER = struct.Struct("<iff")  # format, then the two parameters of the inverse depth
 
@@ -37,7 +36,10 @@ def depth_of(message: Any, unit_m: float = 0.0) -> np.ndarray:
         return metres(raw_depth(data, what), unit_m)
     if len(data) <= _DEPTH_HEADER.size:
         raise BadFrame(f"compressed depth image has {len(data)} bytes: no more than its header")
-    decode = decode_rvl if "rvl" in transport else raw_depth
+    if "rvl" in transport:
+        from eqa_nodes.wire.rvl import decode_rvl as decode  # loads numba
+    else:
+        decode = raw_depth
     raw = decode(data[_DEPTH_HEADER.size:], what)
     if encoding != "32FC1":
         return metres(raw, unit_m)
