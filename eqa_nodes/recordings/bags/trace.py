@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels, small_jpeg
-from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.core.types.floor import Frontier
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.trace import EpisodeTrace, Moment, TraceDecision
@@ -97,14 +96,6 @@ def _read(convert: Callable[[Any], T], message: Any, bag: Path) -> T:
         return convert(message)
     except (AttributeError, TypeError, ValueError) as error:  # a type of the same name with other fields, or a number
         raise StorageError(f"bag {bag} has a message that this project did not write: {error}") from error
-
-
-def parsed(text: str, bag: Path) -> Any:
-    """Return the parsed JSON of a message. Raises StorageError."""
-    try:
-        return loads(text)
-    except ValueError as error:
-        raise StorageError(f"bag {bag} has a message that is not JSON ({error}): {text[:200]!r}") from error
 
 
 class _Open(NamedTuple):
