@@ -127,14 +127,6 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
     assert keyframe.sightings[0].label.attributes == {"colour": "red"}
 
 
-def test_a_model_call_that_is_not_json_is_named(cdr: Cdr, tmp_path: Path) -> None:
-    writer = BagWriter(tmp_path / "bag", topics_of("/model_calls"))
-    writer.write("/model_calls", 1, cdr.text("go left"))
-    writer.close()
-    with pytest.raises(StorageError, match="go left"):
-        trace_of(tmp_path / "bag")
-
-
 def test_an_error_that_nobody_knows_is_named(cdr: Cdr, tmp_path: Path) -> None:
     writer = BagWriter(tmp_path / "bag", topics_of("/answer"))
     writer.write("/answer", 1, cdr("eqa_interfaces/msg/Answer", error_code=200))
