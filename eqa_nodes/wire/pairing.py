@@ -177,7 +177,7 @@ class RecordedPairing:
         if near is None or (off := abs(near.stamp_ns - color.stamp_ns)) > self._tolerance_ns:
             return None
         rivals = (abs(other.stamp_ns - near.stamp_ns) for other in self._held["color"] if other is not color)
-        return None if min(rivals, default=self._tolerance_ns + 1) < off else near
+        return None if min(rivals, default=off) < off else near
 
     def _forget(self, now_ns: int) -> None:
         """Drop messages that are too old for any later image; the last camera_info stays valid until the next."""

@@ -97,6 +97,18 @@ class Row:
         return [f.stamp_ns / MS for f in self.frames]
 
 
+def test_the_first_frame_waits_for_the_other_camera_also_at_stamp_0() -> None:
+    row = Row()
+    row.put(0, 0)
+    assert not row.frames
+    row.put(1, 0)
+    assert row.stamps == [0, 1 / MS]
+    row.put(0, 501)
+    assert row.stamps == [0, 1 / MS]
+    row.put(0, 1001)  # a frame waits 500 ms for the other camera
+    assert row.stamps == [0, 1 / MS, 501]
+
+
 def test_frames_of_two_cameras_come_in_order() -> None:
     row = Row()
     for camera, stamp in ((0, 100), (0, 200), (1, 150), (1, 190), (1, 250), (0, 300)):
