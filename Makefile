@@ -15,7 +15,8 @@ setup:  ## make .venv ready (the verbs below do it themselves)
 setup-models:  ## the same, with what models on this machine need
 	@scripts/setup models
 
-demo: setup  ## answer questions in the built-in house; ARGS="--help" shows how
+demo:  ## answer questions in the built-in house; ARGS="--help" shows how
+	@scripts/setup demo
 	@$(ENTER) eqa demo $(ARGS)
 
 # Each worker takes whole files, long ones first; every test that starts ROS reserves a domain of its own.
