@@ -31,6 +31,7 @@ from eqa_nodes.wire.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECONST
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
 ATOMIC, NAV2 = "atomic", "nav2"  # the driver: our navigator, or Nav2, which gets its goals from our nav2_navigator
+COMMANDERS = ("auto", "simple_commander", "wire")  # how nav2_navigator communicates with Nav2
 NEW, KEEP = "new", "keep"  # the map after a jump of localisation
 ODOMETRY = ("simulator", "topics")  # source of the agent's counts and pose
 
@@ -206,10 +207,15 @@ class Nav2NavigatorSettings(Settings):
     stamped: bool = setting(True, "Type of cmd_vel: true = TwistStamped, false = Twist.")
     leg_deadline_s: Positive = setting(120.0,
         "Deadline of one drive, recoveries included, in seconds of the clock of the transforms.")
+    commander: str = setting("auto",
+        "Client of Nav2: simple_commander (nav2_simple_commander) | wire (built in) | auto (the first where it is "
+        "installed).")
     managed: tuple[str, ...] = setting(("bt_navigator", "planner_server", "controller_server", "behavior_server"),
         "Nodes of Nav2 that must be active before a goal is sent. Add amcl where it localises the robot.")
 
     def __post_init__(self) -> None:
+        if self.commander not in COMMANDERS:
+            raise ConfigError("nav2_navigator: " + unknown("commander", self.commander, COMMANDERS))
         for name in self.managed:
             if name not in MANAGED:
                 raise ConfigError("nav2_navigator: " + unknown("managed node", name, MANAGED))

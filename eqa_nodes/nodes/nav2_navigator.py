@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.nav2.commander import Nav2Commander
+from eqa_nodes.ros.nav2 import commander_of
 from eqa_nodes.ros.nav2.place import RobotPlace
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
@@ -33,7 +33,7 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
 
     def configure(self) -> None:
         driving = self.config.driving
-        self.gates, self._commander = Gates(driving.gates), Nav2Commander(self)
+        self.gates, self._commander = Gates(driving.gates), commander_of(self)
         robot = RobotPlace(self, driving.gates.place_s, driving.gates.odom_s)
         self._driver = GoalDriver(self._commander, robot, self.gates, driving, self.config.robot.radius_m,
                               self.config.node.drive)

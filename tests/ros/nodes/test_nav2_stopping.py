@@ -6,7 +6,6 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-
 from collections.abc import Iterator
 
 import pytest
@@ -17,14 +16,14 @@ from eqa_nodes.core.driving.driver import MAY_DRIVE
 from eqa_nodes.core.types.floor import NavCode
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros import convert
-from tests.fixtures.nav2_rig import WAIT_S, Rig, opened_rig, until
+from tests.fixtures.nav2_rig import COMMANDERS, WAIT_S, Rig, opened_rig, until
 
 pytestmark = pytest.mark.timeout(180)
 
 
-@pytest.fixture
-def rig(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
-    with opened_rig(monkeypatch) as result:
+@pytest.fixture(params=COMMANDERS)
+def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    with opened_rig(request.param, monkeypatch) as result:
         yield result
 
 

@@ -39,7 +39,7 @@ def test_two_workers_in_process_leave_what_one_leaves(tmp_path: Path) -> None:
     assert len(read_predictions(one).predictions) == 2
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_two_workers_have_graphs_in_domains_of_their_own(tmp_path: Path) -> None:
     need_ros()
     out = run(tmp_path, "run", "graph", 2)

@@ -1,4 +1,7 @@
-"""Nav2's services, halting, and the goals of other clients."""
+"""The common part of both commanders: Nav2's services, goals of other clients, halting, and one task at a time.
+
+nav2_simple_commander's own service calls have no deadline, so both commanders use these.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from action_msgs.msg import GoalStatus, GoalStatusArray
@@ -15,7 +18,7 @@ from geometry_msgs.msg import PoseStamped
 from nav2_msgs.msg import CostmapFilterInfo
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from eqa_nodes.core.driving.commander import Halted
+from eqa_nodes.core.driving.commander import Halted, TaskEnd, TaskState
 from eqa_nodes.core.errors import BadFrame, NodeLost
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
@@ -30,13 +33,18 @@ KEEP_OUT = 0  # type of a CostmapFilterInfo: keep-out zones and preferred lanes
 # Nav2's costs (0..255) as cells: inscribed (99) and lethal (100) stay distinct, as in its own OccupancyGrid.
 _CELLS = np.array([*(cost * 98 // 252 for cost in range(253)), 99, 100, -1], np.int8)
 CONTROLLER = "follow_path"  # the action of the path-following controller
+POLL_S = 0.02  # period of checks for answers
 _UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
 _KEPT = 64  # number of remembered ids of our own goals
+TOLD_S = 0.5  # time for the status of the replacing goal to arrive; it has another topic than the result
 GONE_S = 2.0  # a server that is not visible for this time is gone
 
 
 class Nav2Services:
-    """Clients of Nav2's services for one node, and the format of its goals. All calls have deadlines."""
+    """Clients of Nav2's services for one node, and the format of its goals.
+
+    All calls have deadlines; those of nav2_simple_commander have none, so both commanders use these.
+    """
 
     def __init__(self, node: EqaNode, managed: tuple[str, ...]) -> None:
         self._map_frame, self._mask = node.config.node.tf.map_frame, node.out("keep_out_mask")
@@ -194,6 +202,20 @@ def _id(status: Any) -> bytes:
     return bytes(status.goal_info.goal_id.uuid)
 
 
+class Nav2Task(Protocol):
+    """One goal in progress."""
+
+    @property
+    def received_s(self) -> float:
+        """Return the arrival of its server's last message, monotonic clock, s."""
+
+    def poll(self, wait_s: float) -> TaskEnd | None:
+        """Return the end of the task, None while it runs. It also ends if its server is gone or does not answer."""
+
+    def cancel(self) -> None:
+        """Cancel it, at once or as soon as it is accepted."""
+
+
 class Presence:
     """Watches the presence of a server. seen: returns whether the server is visible now."""
 
@@ -206,3 +228,32 @@ class Presence:
         if self._seen():
             self._seen_s = now
         return now - self._seen_s > GONE_S
+
+
+class TaskCommander(Nav2Services):
+    """Implements Commander, except for the start of tasks: subclasses start them and store them in `task`."""
+
+    task: Nav2Task | None = None
+
+    def __init__(self, node: EqaNode) -> None:
+        super().__init__(node, node.config.managed)
+        self.others, self._halting = OtherGoals(node), HaltClients(node)
+
+    def poll(self, wait_s: float) -> TaskEnd | None:
+        end = self.task.poll(wait_s) if self.task is not None else TaskEnd(TaskState.LOST, 0, "no goal was sent")
+        if end == TaskEnd(TaskState.ABORTED) and self.others.came_later(TOLD_S):  # Nav2 gives no reason for this one
+            return TaskEnd(TaskState.REPLACED)
+        return end
+
+    def others_drive(self) -> bool:
+        return self.others.under_way()
+
+    def cancel(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+
+    def halt(self, wait_s: float) -> Halted:
+        return self._halting.halt(wait_s)
+
+    def silent_s(self) -> float:
+        return time.monotonic() - self.task.received_s if self.task is not None else 0.0

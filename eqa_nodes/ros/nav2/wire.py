@@ -1,4 +1,4 @@
-"""The commander of Nav2: sends goals to its actions, one at a time, and reports how each ended."""
+"""A commander over Nav2's actions, for machines without nav2_simple_commander and under access control."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 
-from eqa_nodes.core.driving.commander import Halted, TaskEnd, TaskState
+from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros.actions import ReliableActionClient
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.nav2.services import HaltClients, Nav2Services, OtherGoals, Presence
+from eqa_nodes.ros.nav2.tasks import Presence, TaskCommander
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.remote import cancel_goal, new_id
 from eqa_nodes.wire.graph import ACTIONS
@@ -22,16 +22,11 @@ from eqa_nodes.wire.graph import ACTIONS
 STATES = {GoalStatus.STATUS_SUCCEEDED: TaskState.SUCCEEDED, GoalStatus.STATUS_CANCELED: TaskState.CANCELED}
 
 
-TOLD_S = 0.5  # time for the status of the replacing goal to arrive; it has another topic than the result
-
-
-class Nav2Commander(Nav2Services):
+class WireCommander(TaskCommander):
     """Implements Commander with action clients of a node, whose executor must have a free thread."""
 
     def __init__(self, node: EqaNode) -> None:
-        super().__init__(node, node.config.managed)
-        self._others, self._halting = OtherGoals(node), HaltClients(node)
-        self._task: Nav2Task | None = None
+        super().__init__(node)
         self._answer_s = node.config.driving.wait.answer_s
         self._to_pose, self._spin = (
             ReliableActionClient(node, interface(ACTIONS[key].type), ACTIONS[key].name, node.call_group)
@@ -39,30 +34,11 @@ class Nav2Commander(Nav2Services):
 
     def go_to(self, goal: Pose2) -> None:
         kind = interface(ACTIONS["navigate_to_pose"].type)
-        self._task = Nav2Task(self._to_pose, kind.Goal(pose=self.goal(goal)), self._answer_s, self._others.ours)
+        self.task = WireTask(self._to_pose, kind.Goal(pose=self.goal(goal)), self._answer_s, self.others.ours)
 
     def turn(self, angle_rad: float, allowance_s: float) -> None:
         goal = interface(ACTIONS["spin"].type).Goal(target_yaw=angle_rad, time_allowance=Duration(sec=int(allowance_s)))
-        self._task = Nav2Task(self._spin, goal, self._answer_s)
-
-    def poll(self, wait_s: float) -> TaskEnd | None:
-        end = self._task.poll(wait_s) if self._task is not None else TaskEnd(TaskState.LOST, 0, "no goal was sent")
-        if end == TaskEnd(TaskState.ABORTED) and self._others.came_later(TOLD_S):  # Nav2 gives no reason for this one
-            return TaskEnd(TaskState.REPLACED)
-        return end
-
-    def others_drive(self) -> bool:
-        return self._others.under_way()
-
-    def cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-
-    def halt(self, wait_s: float) -> Halted:
-        return self._halting.halt(wait_s)
-
-    def silent_s(self) -> float:
-        return time.monotonic() - self._task.received_s if self._task is not None else 0.0
+        self.task = WireTask(self._spin, goal, self._answer_s)
 
     def close(self) -> None:
         """End the action clients."""
@@ -70,8 +46,8 @@ class Nav2Commander(Nav2Services):
         self._spin.destroy()
 
 
-class Nav2Task:
-    """One goal in progress. received_s: arrival of its server's last message, monotonic clock, s."""
+class WireTask:
+    """Implements Nav2Task with an action client."""
 
     def __init__(self, client: Any, goal: Any, answer_s: float, told: Callable[[Any], None] = lambda _: None) -> None:
         """answer_s: deadline for the answer to the goal, s; told: called with the goal's id before the goal is sent."""
@@ -87,7 +63,6 @@ class Nav2Task:
         sent.add_done_callback(self._on_answer)
 
     def poll(self, wait_s: float) -> TaskEnd | None:
-        """Return the end of the task, None while it runs. It also ends if its server is gone or does not answer."""
         if self._done.wait(wait_s):
             return self._end
         if self._server.gone():
@@ -97,7 +72,6 @@ class Nav2Task:
         return None
 
     def cancel(self) -> None:
-        """Cancel it, at once or as soon as it is accepted."""
         self._canceled = True
         if self._handle is not None and not self._done.is_set():
             self._handle.cancel_goal_async()
