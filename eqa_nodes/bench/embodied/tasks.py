@@ -22,12 +22,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, load, questions
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import decode, encode, write_json
 from eqa_nodes.core.storage.text import inside
+from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from eqa_nodes.core.types.samples import Sample
+from eqa_nodes.core.types.samples import TASKS, Sample
 from sim_bridge.registry import is_scan, simulator_of
 from sim_bridge.scans import FILES
 from sim_bridge.simulator import VERBS
@@ -258,3 +260,14 @@ def _heading(degrees: float, side: int) -> float:
 def _heading_in_unity(yaw: float, side: int) -> float:
     """Convert a heading in the map frame to a rotation about Unity's up axis, radians."""
     return -yaw if side > 0 else wrap(math.pi - yaw)
+
+
+class EmbodiedEvalReader:
+    """EmbodiedEval's tasks as a data set."""
+
+    traits = ReaderTraits(robot="embodied-eval", splits=False, task=TASKS,
+                          command="eqa bench tasks --dataset embodied-eval")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        return [sample_of(task) for task in read_tasks(options.files())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.datasets import open_dataset, select
+from eqa_nodes.bench.house import questions as house
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.samples import dataset_hash, read_samples, write_samples
@@ -19,6 +21,7 @@ from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import Pose2, pose_from_habitat, position_from_habitat, wrap, yaw_from_habitat
 from eqa_nodes.core.types.samples import Sample
+from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from tests.fixtures.data import shared_data
 
 
@@ -260,9 +263,33 @@ def test_other_tasks_are_named(tmp_path: Path) -> None:
         open_dataset("house", task="mm")
 
 
+@pytest.mark.parametrize(("pixels", "asked"), [
+    ({1: SEEN_PIXELS, 2: VIEW_PIXELS}, True), ({1: SEEN_PIXELS - 1, 2: VIEW_PIXELS}, False),
+    ({1: SEEN_PIXELS, 2: VIEW_PIXELS - 1}, False), ({2: VIEW_PIXELS}, False)])
+def test_a_tour_shows_every_target_and_one_of_them_well(monkeypatch: pytest.MonkeyPatch, pixels: dict[int, int],
+                                                        asked: bool) -> None:
+    monkeypatch.setattr(house, "house_tour", lambda scene: scene)
+    monkeypatch.setattr(house, "most_pixels", lambda tour: pixels)
+    question: Any = SimpleNamespace(scene="house:3", targets=(1, 2))
+    assert list(house._on_tour(iter([question]))) == [question] * asked
+
+
+@pytest.mark.parametrize(("limit", "per_house"), [(1, 1), (3, 1), (4, 2), (21, 7), (30, 7)])
+def test_few_questions_are_spread_over_three_houses(monkeypatch: pytest.MonkeyPatch, limit: int,
+                                                    per_house: int) -> None:
+    wanted: list[tuple[object, ...]] = []
+
+    def house_questions(*given: object, include_seen: bool, per_house: int) -> list[object]:
+        wanted.append((*given, per_house))
+        return []
+
+    monkeypatch.setattr(house, "house_questions", house_questions)
+    assert house.HOUSE.read(ReaderOptions(limit=limit, seed=5)) == []
+    assert wanted == [("test", limit, 5, per_house)]
+
+
 def test_a_house_is_asked_about_what_its_tour_shows() -> None:
     from eqa_nodes.tours.tours import house_tour, most_pixels
-    from sim_bridge.house.questions.grounding import SEEN_PIXELS
 
     asked = open_dataset("house", split="train", limit=1, seed=1, task="em")
     assert len(asked) == 1

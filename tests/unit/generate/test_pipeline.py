@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError, UnknownScene
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.generate.filters import FilterConfig, Filters
+from eqa_nodes.generate.journal import Journal, JournalEntry, Paid
 from eqa_nodes.generate.pipeline import (
     RECORDS,
     STEPS,
@@ -139,6 +142,21 @@ def test_a_kill_loses_nothing_and_pays_nothing_twice(tmp_path: Path, last: int) 
     assert model.calls == straight.calls
     assert summary.spent.calls == sum(straight.calls.values())
     made(tmp_path / "killed", Model(propose=ModelError("nobody asks again")))
+
+
+def test_a_paid_step_is_made_once_and_its_cost_summed(tmp_path: Path) -> None:
+    spent = Usage()
+
+    def ask() -> str:
+        nonlocal spent
+        spent += Usage(1, 100, 10)
+        return "an answer"
+
+    for _ in range(2):  # in this process, and in the next one
+        with closing(Journal(tmp_path / "steps.jsonl", JournalEntry)) as lines:
+            paid = Paid(lines, lambda: spent)
+            assert [paid.once("0/propose", str, ask), paid.once("0/propose", str, ask)] == ["an answer"] * 2
+            assert paid.spent() == spent == Usage(1, 100, 10)
 
 
 def test_a_spent_budget_stops_in_order_and_the_rest_comes_later(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.generate.pages import ANSWER_PAGE, FRAMES, MOST_BYTES, PAGE, PathPictures, fingerprint, path_pictures
 from eqa_nodes.generate.pipeline import PATHS, read_path, read_records
 from eqa_nodes.generate.results import READERS, VERIFIED, finish, read_manifest
+from eqa_nodes.generate.validators import read_validations
 from eqa_nodes.generate.values import ACCEPTED, REJECTED, QuestionAttempt
 from tests.fixtures.generating import NOTHING, Model, here, small, verdicts, whole
 
@@ -120,7 +121,7 @@ def test_files_that_do_not_fit_are_refused(express: Path, change: dict[str, Any]
     with pytest.raises(ConfigError, match=words):
         finish(express, [verdicts(express, "eve", **ALL)], [first, second])
     with pytest.raises(ConfigError, match="only file"):
-        finish(express, [verdicts(express, "eve", **ALL)], [first])
+        read_validations([first], read_records(express))
 
 
 def test_further_answers_stand_in_the_file_whose_format_has_a_field(tmp_path: Path) -> None:
