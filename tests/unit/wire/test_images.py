@@ -12,6 +12,7 @@ from PIL import Image
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.wire.images import depth_of, rgb_of
+from eqa_nodes.wire.rvl import decode_rvl
 
 HEADER = struct.pack("<iff", 0, 100.0, 50.0)  # metres = 100 / (value - 50)
 # One run of no zeros, one of two values: 1000 and one more. In groups of three bits: 0, 2, 2000 = 0 2 7 3, 2.
@@ -44,3 +45,12 @@ def test_a_header_alone_or_colour_in_place_of_depth_is_refused() -> None:
         depth_of(compressed("16UC1; compressedDepth png", HEADER))
     with pytest.raises(BadFrame, match="wanted colour of 8 bits"):
         rgb_of(compressed("png", png(1)))
+
+
+@pytest.mark.parametrize(("data", "complaint"), [
+    (RVL[:7], "7 bytes of RVL: not even its size"), (RVL[:8], "is damaged"),
+    (struct.pack("<III", 0, 1, 0), "claims 0x1"),
+    (struct.pack("<III", 1, 1, 0x028AF320), "is damaged")])  # the last has a run of two values for one pixel
+def test_damaged_rvl_is_refused(data: bytes, complaint: str) -> None:
+    with pytest.raises(BadFrame, match=complaint):
+        decode_rvl(data, "of the camera")
