@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -163,9 +162,3 @@ def test_without_webgl_a_picture_stands_and_the_page_says_why(browser: Any, page
         page = opened(flat, pages["whole"], faults, turns=False)
         page.wait_for_selector(".scan-why:has-text('this browser has no WebGL')")
         assert still_stands(page)
-
-
-def test_a_report_without_scans_has_nothing_of_it(tmp_path: Path) -> None:
-    run = make_run(tmp_path)
-    text = write_report(run).read_text()
-    assert not any(part in text for part in ("scan-", "importmap", "eqa/report.js", 'class="scan'))

@@ -132,7 +132,7 @@ def test_stamps_are_in_order_over_all_floors_and_bad_frames_change_nothing() -> 
     assert (storeys.grid().z, storeys.grid().stamp_ns) == (0.0, 5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.floats(-4.0, 9.0), min_size=1, max_size=12))
 def test_any_way_keeps_the_stamp_and_ends_on_a_floor_or_is_counted(heights: list[float]) -> None:
     storeys = MultiFloorMapper()

@@ -36,8 +36,8 @@ def ray(x: float, y: float, angle: float) -> float:
     raise AssertionError("the room is closed")
 
 
-@pytest.mark.parametrize("tilt", [0.0, 10.0, 30.0])
-@pytest.mark.parametrize("pose", [Pose2(1.25, 2.25, 0.0), Pose2(2.6, 1.9, 2.0), Pose2(4.9, 2.8, -2.7)])
+@pytest.mark.parametrize(("pose", "tilt"), [
+    (Pose2(1.25, 2.25, 0.0), 0.0), (Pose2(2.6, 1.9, 2.0), 10.0), (Pose2(4.9, 2.8, -2.7), 30.0)])
 def test_it_meets_what_is_drawn(pose: Pose2, tilt: float) -> None:
     frame = frame_of(pose, tilt_down_deg=tilt)
     scan = scan_of(frame.depth_m, frame.intrinsics, frame.base_from_camera, BAND)

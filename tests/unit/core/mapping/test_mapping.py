@@ -126,15 +126,6 @@ def test_a_thin_leg_is_kept_from_every_distance() -> None:
     assert at(mapper.grid(), 5.05, 0.05) == 100
 
 
-def test_what_is_no_longer_there_is_forgotten() -> None:
-    mapper = mapped([wall_ahead(i, 2.05) for i in range(3)])
-    assert at(mapper.grid(), 2.05, 0.05) == 100
-    for i in range(40):
-        mapper.integrate(wall_ahead(10 + i, 4.05))
-    assert at(mapper.grid(), 2.05, 0.05) != 100
-    assert at(mapper.grid(), 4.05, 0.05) == 100
-
-
 @pytest.mark.parametrize(("first_m", "first", "then_m", "then", "changes"), [
     (2.05, 8, 4.05, 15, True), (2.05, 8, 4.05, 14, False),  # 8 hits of 3 count as 15, from which 15 misses take all
     (4.05, 40, 2.05, 6, True), (4.05, 40, 2.05, 5, False)])  # 40 misses count as -15: 5 hits lead to 0, which is free
@@ -248,15 +239,6 @@ def test_explored_is_near_and_central_and_clear() -> None:
     assert bearing[outside].max() <= 26.6 + 4  # half of tan 45 deg is tan 26.6 deg
     assert bearing[outside].max() > 20
     assert np.all(grid.cells[grid.explored] == 0)
-
-
-def test_explored_share_grows_to_one() -> None:
-    mapper, shares = Mapper(), []
-    for frame in tour():
-        mapper.integrate(frame)
-        shares.append(mapper.grid().explored_share())
-    assert shares[-1] > max(0.8, shares[0])
-    assert all(0.0 < share <= 1.0 for share in shares)
 
 
 def test_points_lie_on_surfaces() -> None:

@@ -16,7 +16,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import RecallQuery
 from tests.fixtures.frames import LABELS, frame
 
-COUNT = int(os.environ.get("EQA_FUZZ", "150"))
+COUNT = int(os.environ.get("EQA_FUZZ", "50"))
 CONFIG = MemoryConfig(embedder="none")
 NOON = 1_794_830_400 * 10**9
 

@@ -86,18 +86,6 @@ def test_what_is_not_ours_is_refused_and_stays_as_it_was(make: Callable[[Path], 
     assert _as_it_was(tmp_path) == before  # and nothing lies beside it
 
 
-def test_a_database_that_somebody_writes_stays_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "home.sqlite"
-    _in_a_log(path)
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("BEGIN IMMEDIATE")
-        db.execute("INSERT INTO mails VALUES ('not yet committed')")
-        with pytest.raises(StorageError, match="is a database of another program"):
-            MemoryStore(path)
-        db.execute("COMMIT")
-    assert _sql(path, "SELECT count(*) FROM mails", "PRAGMA integrity_check") == [(2,), ("ok",)]
-
-
 def test_the_mark_is_in_the_file_before_anything_else(tmp_path: Path) -> None:
     """As `file` sees it, and as whoever finds the file finds it after kill -9: not only in the log beside it."""
     path = tmp_path / "home.sqlite"
@@ -107,7 +95,9 @@ def test_the_mark_is_in_the_file_before_anything_else(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("make", [Path.touch, lambda path: _sql(path, "VACUUM")], ids=["empty file", "no tables"])
+@pytest.mark.parametrize("make", [Path.touch, lambda path: _sql(path, "VACUUM"),
+                                  lambda path: path.symlink_to(path.parent / "disk" / "home.sqlite")],
+                         ids=["empty file", "no tables", "link to nothing"])
 def test_an_empty_file_becomes_a_memory(make: Callable[[Path], object], tmp_path: Path) -> None:
     make(tmp_path / "home.sqlite")
     _memory(tmp_path / "home.sqlite")
@@ -129,12 +119,6 @@ def test_one_file_has_one_writer_whatever_it_is_called(tmp_path: Path, monkeypat
                 with pytest.raises(StorageError, match=f"is being written by process {os.getpid()}"):
                     Database(second)
     assert sorted(p.name for p in other.iterdir()) == ["link", "link2"]  # neither a lock nor a log beside the links
-
-
-def test_a_link_to_nothing_makes_the_file_that_it_names(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "disk" / "home.sqlite")
-    _memory(tmp_path / "link")
-    assert (tmp_path / "disk" / "home.sqlite").is_file()
 
 
 @pytest.mark.parametrize("write", [True, False], ids=["written", "read"])

@@ -47,11 +47,11 @@ def test_a_second_tour_adds_little_and_hours_later_it_is_fresh_again(store: Memo
 
 def test_standing_still_for_an_hour_adds_nothing(store: MemoryStore) -> None:
     rng = np.random.default_rng(0)
-    for second in range(0, 3600, 5):
+    for second in range(0, 3600, 30):
         pose = Pose2(*rng.normal(0, 0.01, 2), 0.0)
         store.take(frame(NOON + second * SECOND, pose, {1: (10, 10, 40, 40)}), LABELS)
     assert len(store) == 1
-    assert store.objects()[0].times == 720
+    assert store.objects()[0].times == 120
 
 
 def test_maps_that_are_not_known_to_be_one_are_not_mixed(store: MemoryStore) -> None:
@@ -94,27 +94,19 @@ def test_a_better_alignment_replaces_the_first(store: MemoryStore) -> None:
     store.take(frame(NOON, Pose2(1.0, 0.0, 0.0), {1: (10, 10, 40, 40)}), LABELS)
     store.reset("second", keep=True)
     store.take(frame(NOON + HOUR, Pose2(0.0, 0.0, 0.0), {4: (10, 10, 40, 40)}), LABELS)
-    store.align("second", "home", Transform((3.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
-    store.align("second", "home", Transform((4.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
+    home = {o.kind: o.centre for o in store.objects()}
+    for xyz in ((3.0, 0.0, 0.0), (4.0, 1.0, 0.0)):
+        store.align("second", "home", Transform(xyz, (0.0, 0.0, 0.0, 1.0)))
     store.reset("third", keep=True, map_name="home")
+    kettle, desk = (next(o.centre for o in store.objects() if o.kind == kind) for kind in ("kettle", "desk"))
+    assert kettle == home["kettle"]  # this map alone has seen the desk
+    x, y, z = home["desk"]
+    assert desk == pytest.approx((x + 4.0, y + 1.0, z))
     assert store.recall(RecallQuery("desk"))[0].keyframe.pose.distance(Pose2(4.0, 1.0, 0.0)) < 1e-9
     with pytest.raises(StorageError, match="no map 'attic': it has home, second"):
         store.align("attic", "home", Transform.identity())
-
     with pytest.raises(StorageError, match="'home' cannot lie in itself"):
         store.align("home", "home", TURNED)
-
-
-def test_a_better_alignment_moves_the_things_that_this_map_alone_has_seen(store: MemoryStore) -> None:
-    store.take(frame(NOON, boxes={1: (10, 10, 40, 40)}), LABELS)
-    store.reset("second", keep=True)
-    store.take(frame(NOON + HOUR, boxes={4: (10, 10, 40, 40)}), LABELS)
-    home = {o.kind: o.centre for o in store.objects()}
-    for metres in (3.0, 4.0):
-        store.align("second", "home", Transform((metres, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
-    store.reset("third", keep=True, map_name="home")
-    kettle, desk = (next(o.centre for o in store.objects() if o.kind == kind) for kind in ("kettle", "desk"))
-    assert kettle == home["kettle"] and desk == pytest.approx((home["desk"][0] + 4.0, *home["desk"][1:]))
 
 
 def test_one_thing_that_two_maps_know_is_not_missed_where_it_is_seen(store: MemoryStore) -> None:
@@ -152,15 +144,6 @@ def test_the_newest_stamp_is_that_of_the_last_look(store: MemoryStore) -> None:
     store.close()
     again = MemoryStore(store.path)
     assert again.newest_ns == NOON + 4 * SECOND and again.session_began_ns == NOON
-    again.close()
-
-
-def test_a_restart_goes_on(store: MemoryStore) -> None:
-    first = _tour(store, NOON)
-    store.close()
-    again = MemoryStore(store.path)
-    assert _tour(again, NOON + HOUR) <= 0.1 * first
-    assert len(again.since(0)) == len(again)
     again.close()
 
 
@@ -231,32 +214,22 @@ def test_words_name_the_time_to_forget() -> None:
 def test_a_budget_keeps_what_shows_most(tmp_path: Path) -> None:
     quick = KeyframeConfig(min_move_m=0.2, min_turn_deg=5.0)
     rng = np.random.default_rng(0)
-    store = MemoryStore(tmp_path / "memory.db", MemoryConfig(keyframes=quick, budget_mb=1.0))
+    store = MemoryStore(tmp_path / "memory.db", MemoryConfig(keyframes=quick, budget_mb=0.5))
     noise = [rng.integers(0, 255, (48, 64, 3)).astype(np.uint8) for _ in range(8)]
     once = frame(NOON, Pose2(-9.0, 0.0, 0.0), {5: (10, 10, 40, 40)})
     store.take(once, LABELS)
-    for i in range(600):
-        pose = Pose2(0.25 * (i % 40), 0.25 * (i // 40), math.radians(20 * i))
+    for i in range(300):
+        pose = Pose2(0.25 * (i % 40), 0.5 * (i // 40), math.radians(20 * i))
         f = frame(NOON + (i + 1) * SECOND, pose, {6: (10, 10, 40, 40)})
         f.rgb[:] = noise[i % 8]
         store.take(f, LABELS)
-    assert store.info()["bytes"] <= 1.05e6
+    assert store.info()["bytes"] <= 0.525e6
     views = store.since(0)
-    assert 20 < len(views) < 500
+    assert 20 < len(views) < 250 and all(v.geometry is not None for v in views)
     assert any(s.label.kind == "table lamp" for v in views for s in v.sightings)  # the only view of it stays
     cells = {(round(v.pose.x / 2), round(v.pose.y / 2)) for v in views}
     assert len(cells) >= 12  # of 19: no large part of the floor is left without a view
     assert all(o.keyframe_id in {v.id for v in views} for o in store.objects())
-    store.close()
-
-
-def test_what_is_private_is_blacked_out_before_it_is_stored(tmp_path: Path) -> None:
-    config = MemoryConfig(privacy=PrivacyConfig(kinds=("kettle",), image=(0.0, 0.0, 1.0, 0.1)))
-    store = MemoryStore(tmp_path / "memory.db", config)
-    keyframe = store.take(frame(NOON, boxes={1: (10, 10, 40, 40), 2: (40, 10, 60, 40)}), LABELS)
-    assert keyframe is not None
-    assert [s.label.kind for s in keyframe.sightings] == ["counter"]
-    assert b"kettle" not in _bytes_of(store)
     store.close()
 
 

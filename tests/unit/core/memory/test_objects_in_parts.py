@@ -62,19 +62,15 @@ def test_a_sofa_seen_in_parts_is_one_and_whole(parts: list[tuple[float, float]],
     assert known[0].times == len(parts)
 
 
-def test_a_sofa_behind_which_a_wall_stands_close_is_not_taken_for_moved() -> None:
+@pytest.mark.parametrize("hidden", [True, False])
+def test_a_sofa_that_is_hidden_or_has_a_wall_close_behind_is_not_taken_for_moved(hidden: bool) -> None:
+    behind = 6.0 if hidden else FAR + 0.1
     objects = Objects((), ObjectsConfig(), None)
-    looked(objects, [part(-1.1, 1.1)], view(1, (-1.1, 1.1), behind=FAR + 0.1))
-    known = looked(objects, [part(0.3, 1.1)], view(2, (0.3, 1.1), behind=FAR + 0.1))
-    assert known[0].low[1] == pytest.approx(-1.1)
-
-
-def test_a_part_that_something_hides_is_not_taken_for_moved() -> None:
-    objects = Objects((), ObjectsConfig(), None)
-    looked(objects, [part(-1.1, 1.1)], view(1, (-1.1, 1.1)))
-    hidden = view(2, (0.3, 1.1))
-    hidden.depth_m[:, 32:] = 1.0  # a door leaf
-    assert looked(objects, [part(0.3, 1.1)], hidden)[0].low[1] == pytest.approx(-1.1)
+    looked(objects, [part(-1.1, 1.1)], view(1, (-1.1, 1.1), behind=behind))
+    second = view(2, (0.3, 1.1), behind=behind)
+    if hidden:
+        second.depth_m[:, 32:] = 1.0  # a door leaf
+    assert looked(objects, [part(0.3, 1.1)], second)[0].low[1] == pytest.approx(-1.1)
 
 
 def test_what_was_pushed_aside_has_the_box_where_it_stands() -> None:

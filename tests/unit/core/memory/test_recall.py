@@ -18,7 +18,7 @@ from eqa_nodes.core.types.views import Label
 from tests.fixtures.frames import LABELS, H, W, frame
 
 SECOND = 10**9
-VIEWS = 400
+VIEWS = 240
 KINDS = ("mug", "kettle", "table lamp", "floor lamp", "sofa", "armchair", "dining table", "coffee table", "desk",
          "vase", "painting", "mirror", "towel", "laptop", "book", "pillow", "television", "refrigerator", "fruit bowl",
          "guitar")

@@ -49,6 +49,7 @@ def test_what_lies_after_now_is_not_recalled(store: MemoryStore) -> None:
     assert store.recall(RecallQuery("desk")) == [] and store.since(0) == []
     assert [i.keyframe.stamp_ns for i in store.recall(RecallQuery("kettle in the last two days"))] == [NOW - DAY]
     assert store.newest_ns == NOW - DAY
+    assert store.set_now(IN_2038 + DAY) == 0 and len(store.recall(RecallQuery())) == 3  # its time has come
 
 
 def test_things_are_as_the_views_show_them_that_are_believed(store: MemoryStore) -> None:
@@ -95,11 +96,6 @@ def test_a_view_from_the_future_is_refused_and_counted(store: MemoryStore) -> No
             store.take(frame(NOW + ahead * SECOND), LABELS)
     assert store.refused == 4
     assert store.take(frame(NOW + 9 * SECOND, Pose2(3.0, 0.0, 0.0)), LABELS) is not None  # clocks differ a little
-
-
-def test_when_the_time_has_come_it_is_believed(store: MemoryStore) -> None:
-    assert store.set_now(NOW) == 2 and store.set_now(IN_2038 + DAY) == 0
-    assert len(store.recall(RecallQuery())) == 3
 
 
 def test_no_limit_is_no_limit(tmp_path: Path) -> None:

@@ -205,8 +205,8 @@ class Tour:
         tour = plan_tour("house:3", RECIPES["openeqa"])
         camera = replace(tour.robot.camera, width=320, height=240)
         assert isinstance(camera, CameraModel)
-        history = TourHistory(replace(tour, robot=replace(tour.robot, camera=camera), actions=tour.actions[:90],
-                                      poses=tour.poses[:91]))
+        history = TourHistory(replace(tour, robot=replace(tour.robot, camera=camera), actions=tour.actions[:45],
+                                      poses=tour.poses[:46]))
         self.frames, self.labels = [r.frame for r in history.recorded()], history.labels
 
 
@@ -216,8 +216,8 @@ def tour() -> Tour:
 
 
 @pytest.mark.parametrize(("masks", "noise", "off_m", "wrong", "stable"), [
-    (True, NoiseConfig(), 0.01, 0.0, 0.98), (False, NoiseConfig(), 0.1, 0.1, 0.97),
-    (False, NoiseConfig(0.2, 0.1, 4.5), 0.1, 0.15, 0.95)], ids=["masks", "boxes", "noisy boxes"])
+    (True, NoiseConfig(), 0.01, 0.0, 0.98), (False, NoiseConfig(0.2, 0.1, 4.5), 0.1, 0.15, 0.95)],
+    ids=["masks", "noisy boxes"])
 def test_along_a_tour_places_agree_with_the_labels_and_numbers_stay(tour: Tour, masks: bool, noise: NoiseConfig,
                                                                     off_m: float, wrong: float, stable: float) -> None:
     """off_m: median distance of centres; wrong: share of detections that lie on something else; stable: of a thing's
@@ -242,7 +242,7 @@ def test_along_a_tour_places_agree_with_the_labels_and_numbers_stay(tour: Tour, 
 
 def test_the_same_tour_gives_the_same_instances(tour: Tour) -> None:
     runs = [Perceiver(LabelDetector(masks=False)) for _ in range(2)]
-    for shown in tour.frames[:20]:
+    for shown in tour.frames[:10]:
         one, two = (run.take(replace(shown, map_from_base=Pose2(0.1, 0.0, 0.0).transform()), tour.labels)
                     for run in runs)
         assert one.table == two.table and np.array_equal(one.frame.labels, two.frame.labels)  # type: ignore[arg-type]

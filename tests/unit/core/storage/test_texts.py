@@ -34,7 +34,7 @@ from tests.fixtures.synthetic_run import trace
 
 HALF = "in \ud800"
 NAME = os.fsdecode(b"not \xff utf-8")
-_LONG = 150_000
+_LONG = 50_000
 UNITS = ("a", "a ", "1", "1 ", "1.", "1, ", " ", "\n", "(", "'", "s' ", "and a, ", "*", "1:", "n't ", "x room ", "5/5 ",
          "{", "mark: ", "mark is the ", "your mark: 4 or ", "<think>", "option ", "answer is A or ", "**1", "or ",
          "grounding 0.", "what is the ", "where is it near the ", "not ", "twenty one ")
