@@ -1,4 +1,4 @@
-"""`eqa memory`: what a memory file holds, looked up, asked and let go of; the robot may be running while one looks."""
+"""`eqa memory`: inspects, queries, backs up and deletes from a memory file; reading works while the robot runs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryFile:
-    """A file of memory."""
+    """A memory file."""
 
     path: Path = argument("file of the memory node (memory/NAME.sqlite)", metavar="FILE")
 
     def opened(self, write: bool = False) -> closing[MemoryStore]:
-        """Open the file; one that is missing is not made. Raises StorageError."""
+        """Open an existing file. Raises StorageError."""
         from eqa_nodes.core.memory import open_file
 
         store = open_file(self.path, write)
         if later := store.set_now(time.time_ns()):
-            _print(f"{later} views are stamped after now, and are not believed: if a clock was wrong, eqa memory "
-                   "forget FILE --when 'the future'", style="yellow")
+            _print(f"{later} views have stamps in the future and are ignored. If a clock was wrong, delete them: eqa "
+                   "memory forget FILE --when 'the future'", style="yellow")
         return closing(store)
 
 
@@ -142,16 +142,16 @@ class AskMemory:
             if said is None and about_past(self.question) and (unclear := unclear_time(self.question, store.now_ns)):
                 raise BadQuestion(unclear)
             if said is None and about_past(self.question) and not store.objects("", 1):
-                raise BadQuestion("this memory holds views and no objects, and only those answer questions about the "
-                                  "past: a detector gives it their labels (detector:= of a launch, --detector), and "
-                                  "eqa ask --history BAG asks a model about a recording")
+                raise BadQuestion("this memory holds views but no objects, and questions about the past are answered "
+                                  "from objects. A detector adds them (detector:= of a launch file, --detector); eqa "
+                                  "ask --history BAG asks a model about a recording")
             if said is None and about_past(self.question):
-                raise BadQuestion("nothing that this memory holds fits the question: eqa memory objects lists what it "
-                                  "has seen")
+                raise BadQuestion("nothing in this memory fits the question: eqa memory objects lists what it has "
+                                  "seen")
             if said is None:
                 raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" "
-                                  "and \"What changed since ...?\", about objects that it has seen; eqa ask asks the "
-                                  "robot")
+                                  "and \"What changed since ...?\" about objects that it has seen; eqa ask asks the "
+                                  "robot other questions")
             _print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
             for proof in said.evidence:
                 _print(f"  view {proof.keyframe_id}, {time_phrase(proof.stamp_ns, store.now_ns)}, at "
@@ -164,8 +164,8 @@ class Forget:
     """Deletes from memory permanently; conditions combine."""
 
     file: MemoryFile = group(MemoryFile)
-    region: str = option("", 'views of a kind of room, such as "bedroom" (default: any)')
-    kind: str = option("", "views that show a kind of object (default: any)")
+    region: str = option("", 'views taken in this kind of room, such as "bedroom" (default: any)')
+    kind: str = option("", "views that show this kind of object (default: any)")
     when: str = option("", 'views of a time, such as "yesterday", "Monday between 9 and 11 am", "in the last two '
                            'hours" or "before 1 November" (default: any)', metavar="TIME")
     everything: bool = flag("everything in memory")
@@ -182,8 +182,7 @@ class Forget:
             selection = within(selection, self.when, store.now_ns)
             keyframes, objects = store.forget(selection)
         span = f" {span_phrase(selection.after_ns, selection.before_ns)}" if self.when else ""
-        _print(f"forgot {keyframes} views and {objects} objects{span}. Bags are files of their own: delete those as "
-               "well")
+        _print(f"forgot {keyframes} views and {objects} objects{span}. Bags are separate files: delete them too")
         return 0
 
 
@@ -200,15 +199,15 @@ class Align:
                                default=None)
     degrees: float | None = argument("yaw of the map in the reference map, degrees counterclockwise",
                                      metavar="DEGREES", nargs="?", default=None)
-    auto: bool = flag("find the pose from what the views of both maps show; nothing changes where it is not certain")
+    auto: bool = flag("find the pose from what the views of both maps show; nothing changes if it is not certain")
 
     def run(self) -> int:
         """Write it into the memory."""
         from eqa_nodes.core.errors import ConfigError
 
         if self.auto != (self.x is None) or (self.x is None) != (self.degrees is None):
-            raise ConfigError("give the position and yaw of the map in the reference map, X Y DEGREES, or --auto to "
-                              "find them from what both show")
+            raise ConfigError("give the position and yaw of the map in the reference map as X Y DEGREES, or --auto to "
+                              "find them from the views of both")
         return self._found() if self.auto else self._given()
 
     def _given(self) -> int:
@@ -258,7 +257,7 @@ def _print(what: object, style: str = "") -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class BackupMemory:
-    """Copies a memory file as it is at this moment, also while a robot writes it, and checks the copy."""
+    """Copies the present state of a memory file, even while a robot writes it, and checks the copy."""
 
     path: Path = argument("file of the memory node (memory/NAME.sqlite)", metavar="FILE")
     backup: Path = argument("file of the backup, which must not exist yet", metavar="BACKUP", writes=FILE)
@@ -274,12 +273,12 @@ class BackupMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreMemory:
-    """Puts a backup back as a memory file, whole or not at all. The robot's memory node must not have it open."""
+    """Restores a memory file from a backup, completely or not at all. The memory node must not have the file open."""
 
     backup: Path = argument("file that eqa memory backup wrote", metavar="BACKUP")
-    path: Path = argument("file of the memory node; what it holds is backed up beside it first", metavar="FILE",
+    path: Path = argument("file of the memory node; its contents are first backed up beside it", metavar="FILE",
                           writes=FILE)
-    discard: bool = flag("do not keep what the file holds now")
+    discard: bool = flag("do not keep the present contents of the file")
 
     def run(self) -> int:
         """Restore, and print what is remembered now."""
@@ -287,6 +286,6 @@ class RestoreMemory:
 
         before = None if self.discard else free_name(self.path.with_name(f"{self.path.name}.before-restore"))
         done = restore(self.backup, self.path, before)
-        kept = f"; what it held before: {before}" if before is not None and before.exists() else ""
+        kept = f"; the previous contents are in {before}" if before is not None and before.exists() else ""
         print(f"{self.path}: {done.keyframes} views{kept}")
         return 0

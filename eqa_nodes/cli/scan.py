@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Scan:
-    """Puts the depth images of a history together and writes their surfaces as a coloured mesh, in metres, with the
-    floor closed so that a robot can drive in it. Labels are written beside a .glb file.
+    """Reconstructs the surfaces of a history as a coloured mesh in metres, with the floor closed so that a robot can
+    drive in it. Labels are written beside a .glb file.
     """
 
     path: Path = argument(PATH, metavar="PATH")
-    episode: str = option("", "which episode, where PATH is a run with the bags of several", metavar="ID")
+    episode: str = option("", "episode to use if PATH is a run with the bags of several", metavar="ID")
     out: Path = option(Path("scan.glb"), "output file: .glb, which a scene mesh:FILE opens, or .ply",
                        metavar="FILE", writes=FILE)
     voxel: float = option(0.02, "edge length of a voxel, metres; finer ones need more memory", metavar="M")
@@ -34,17 +34,17 @@ class Scan:
     min_views: int = option(2, "minimum number of frames that must have seen a surface", metavar="N")
     max_blocks: int = option(150_000, "maximum number of blocks of 8 x 8 x 8 voxels, 10 kB each; frames that need more "
                              "are not used", metavar="N")
-    raw: bool = flag("write the surface as it was measured: nothing is closed, filled or removed")
+    raw: bool = flag("write the surface as measured: close, fill and remove nothing")
     holes: float = option(0.1, "maximum size of a hole in a surface that is filled, metres", metavar="M")
     gap: float = option(0.6, "maximum width of a strip of unseen floor that is closed, metres", metavar="M")
-    crumbs: float = option(0.1, "pieces that hang together with nothing are removed below this size, metres",
+    crumbs: float = option(0.1, "isolated pieces smaller than this are removed, metres",
                            metavar="M")
     how: Reading = group(Reading)
 
     def run(self) -> int:
         """Read, write the mesh, and print what was used.
 
-        Where reading ends in the middle, the mesh of what was read is written before the error is raised.
+        If reading fails halfway, the mesh of the frames read so far is written before the error is raised.
         """
         from eqa_nodes.cli.printing import frames_bar
         from eqa_nodes.core.errors import StorageError

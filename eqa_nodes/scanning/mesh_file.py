@@ -42,7 +42,7 @@ def write_mesh(mesh: Mesh, path: Path) -> None:
     """
     check_mesh_name(path)
     if not len(mesh.triangles):
-        raise StorageError("there is no surface to write: the frames show none often enough, or none within the range")
+        raise StorageError("there is no surface to write: no surface within the range was seen by enough frames")
     trimesh, ending = _library(), path.suffix.lower()
     opaque = np.column_stack([mesh.colours, np.full(len(mesh.colours), 255, np.uint8)])
     placed = trimesh.Trimesh(mesh.vertices @ _AXES[ending].T, mesh.triangles, process=False)

@@ -131,7 +131,7 @@ def _scene_of(state: AgentState, file: Path, simulator: str) -> str:
     named = state.facts.get("scene_id")
     scan = _SCAN.search(named) if isinstance(named, str) else None
     if scan is None:
-        raise ConfigError(f"{file} names the scene {named!r}, which is no scan of HM3D: name it with --scene")
+        raise ConfigError(f"{file} names the scene {named!r}, which is not a scan of HM3D: name it with --scene")
     return f"{simulator}:hm3d/{scan[1]}"
 
 

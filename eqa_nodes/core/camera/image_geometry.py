@@ -218,8 +218,8 @@ def fitted(depth_m: np.ndarray, k: Intrinsics) -> np.ndarray:
     if (width, height) == (k.width, k.height):
         return depth_m
     if not same_view((width, height), (k.width, k.height)):
-        raise BadFrame(f"depth is {width}x{height}, the camera_info of colour {k.width}x{k.height}: one is no scaled "
-                       "picture of the other; publish depth that is registered to the whole colour image")
+        raise BadFrame(f"depth is {width}x{height}, the camera_info of colour {k.width}x{k.height}: one is not a "
+                       "scaled version of the other; publish depth that is registered to the whole colour image")
     rows, columns = ((2 * np.arange(n) + 1) * size // (2 * n) for n, size in ((k.height, height), (k.width, width)))
     return depth_m.take(rows, axis=0).take(columns, axis=1)
 

@@ -30,8 +30,8 @@ class PrivacyConfig:
             values = getattr(self, name)
             rectangles = _rectangles(values)
             if len(values) % 4 or any(a >= c or b >= d for a, b, c, d in rectangles):
-                raise ConfigError(f"privacy.{name} is {values}: it takes four numbers a rectangle, the smaller corner "
-                                  "first")
+                raise ConfigError(f"privacy.{name} is {values}: expected four numbers per rectangle, the smaller "
+                                  "corner first")
         if any(not 0 <= share <= 1 for share in self.image):
             raise ConfigError(f"privacy.image is {self.image}: shares of the image lie between 0 and 1")
 
@@ -62,9 +62,8 @@ def hidden_in(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) 
     hidden = hidden_shares(frame.intrinsics.height, frame.intrinsics.width, config.image)
     if config.kinds:
         if frame.labels is None:
-            raise BadFrame("privacy.kinds hides things, and this observation has no labels that say where they are: "
-                           "have labels published, and taken in by memory (labels: true of /**/memory), or hide by "
-                           "zones or image")
+            raise BadFrame("privacy.kinds hides objects by their labels, but this observation has no labels: publish "
+                           "them and let memory use them (labels: true of /**/memory), or hide by zones or image")
         hidden |= np.isin(frame.labels, _secret(labels, config))
     if config.zones:
         hidden |= _in_zones(frame, _rectangles(config.zones))

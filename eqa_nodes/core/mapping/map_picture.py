@@ -28,7 +28,8 @@ def grid_of(picture: KnownMap, stamp_ns: int = 0) -> GridMap:
     try:
         with Image.open(io.BytesIO(picture.png), formats=("PNG",)) as image:
             if image.mode != "P" or not 0 < image.width * image.height <= _MOST_CELLS:
-                raise BadFrame(f"a map is no picture of mode {image.mode} with {image.width} x {image.height} pixels")
+                raise BadFrame(f"the picture of a map has mode {image.mode} with {image.width} x {image.height} "
+                               f"pixels: expected mode P and at most {_MOST_CELLS} pixels")
             kinds = np.asarray(image)[::-1]
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise BadFrame(f"the picture of a map cannot be read: {error}") from error

@@ -190,8 +190,8 @@ def _fitted(start: np.ndarray, outlines: _Outlines, yaw: float) -> tuple[np.ndar
     found = least_squares(residuals, start, bounds=(low, high))
     turn = np.eye(6)
     turn[:3, :3] = _turn(yaw)
-    told = np.concatenate((outlines.whole.ravel(), np.zeros(6, bool), np.ones(6, bool)))  # without one-sided bounds
-    jacobian = found.jac[told] @ turn.T
+    two_sided = np.concatenate((outlines.whole.ravel(), np.zeros(6, bool), np.ones(6, bool)))  # no bounds
+    jacobian = found.jac[two_sided] @ turn.T
     return found.x, np.linalg.inv(jacobian.T @ jacobian)
 
 

@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory import maps, rows
 from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.index import Index
+from eqa_nodes.core.memory.index import Index, cells_of
 from eqa_nodes.core.memory.keyframes import cell_of, item_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.times import unclear_time, window_of
@@ -22,7 +22,6 @@ from eqa_nodes.core.types.views import TEXT, FloorPixel, Keyframe
 
 _SLACK = 0.95  # share of the size limit left after forgetting, so that not every insert has to forget
 _FINEST_M = 0.5  # initial cell edge for redundant views; doubled until enough views can be deleted
-_SECTORS = 8
 
 
 class ForgetSelection(NamedTuple):
@@ -53,7 +52,7 @@ def within(selection: ForgetSelection, when: str, now_ns: int) -> ForgetSelectio
         return selection
     window, rest = window_of(when, now_ns)
     if window is None or window.last or content_words(rest) or unclear_time(when, now_ns):
-        raise BadQuestion(unclear_time(when, now_ns) or f"{when!r} names no time: say yesterday, this morning, Monday "
+        raise BadQuestion(unclear_time(when, now_ns) or f"{when!r} is not a time: say yesterday, this morning, Monday "
                           "at 3 pm, 18 November, in the last two hours, or before 1 November")
     return selection._replace(after_ns=window.after_ns, before_ns=window.before_ns)
 
@@ -154,9 +153,7 @@ def _move(db: Database, table: np.ndarray, keyframe_id: int, root: int, by: Tran
 
 def _ranks(stored: np.ndarray, there: np.ndarray, edge_m: float) -> np.ndarray:
     """Return the number of newer views (n,) in each view's cell and direction; 0 for views that are not there."""
-    sector = np.floor((stored["yaw"] + np.pi) / (2 * np.pi) * _SECTORS).astype(np.int64) % _SECTORS
-    x, y, z = (np.floor(stored[axis] / edge).astype(np.int64)
-               for axis, edge in (("x", edge_m), ("y", edge_m), ("z", max(edge_m, 2.0))))
+    x, y, z, sector = cells_of(stored, edge_m)
     key = np.stack([stored["root"], x, y, z, sector if edge_m < 8 else np.zeros_like(sector)])
     _, cell = np.unique(key, axis=1, return_inverse=True)
     rank = np.zeros(len(stored), np.int64)

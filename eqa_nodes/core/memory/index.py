@@ -24,6 +24,16 @@ _CHUNK = 64  # keyframe ids per row of the table `signatures`, which an insert r
 _SAMPLE = 256  # number of embeddings in the common mean; what captions share does not distinguish them
 
 
+SECTORS = 8  # directions of views
+
+
+def cells_of(rows: np.ndarray, edge_m: float) -> np.ndarray:
+    """Return the cell x, y, z and the direction (4, n) int64 of index rows; cells are at least 2 m high."""
+    sector = np.floor((rows["yaw"] + np.pi) / (2 * np.pi) * SECTORS).astype(np.int64) % SECTORS
+    edges = (("x", edge_m), ("y", edge_m), ("z", max(edge_m, 2.0)))
+    return np.stack([*(np.floor(rows[axis] / edge).astype(np.int64) for axis, edge in edges), sector])
+
+
 class Index:
     """The rows of all keyframes, in the order of their ids."""
 

@@ -12,7 +12,7 @@ from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory import rows
 from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.index import Index
+from eqa_nodes.core.memory.index import Index, cells_of
 from eqa_nodes.core.memory.maps import Maps, moved, unpack
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS
@@ -21,7 +21,7 @@ from eqa_nodes.core.types.questions import MemoryObject, Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
 
 MOST_VIEWS = 240  # maximum number of views compared per map, which limits the time
-_CELL_M, _SECTORS = 0.5, 8
+_CELL_M = 0.5
 
 
 class MemoryReader:
@@ -195,10 +195,7 @@ def spread(index: np.ndarray, most: int = MOST_VIEWS) -> list[int]:
     """Return at most this many ids of index rows, ascending: the newest of each cell and direction."""
     edge_m = _CELL_M
     while len(index) > most:
-        sector = np.floor((index["yaw"] + np.pi) / (2 * np.pi) * _SECTORS).astype(np.int64) % _SECTORS
-        x, y, z = (np.floor(index[axis] / edge).astype(np.int64)
-                   for axis, edge in (("x", edge_m), ("y", edge_m), ("z", max(edge_m, 2.0))))
-        key = np.stack((x, y, z, sector))
+        key = cells_of(index, edge_m)
         newest = np.lexsort((-index["id"], -index["stamp_ns"]))
         _, first = np.unique(key[:, newest], axis=1, return_index=True)
         index = index[np.sort(newest[first])]

@@ -93,13 +93,14 @@ def unclear_time(text: str, now_ns: int) -> str:
         return ""
     elif not match["ahead"]:
         if now_ns < WALL_NS:
-            return f"{phrase!r} is no time here, since stamps of a simulator have no date: say in the last 10 minutes"
+            return (f"{phrase!r} is not understood here, because a simulator's stamps have no date: say in the last 10 "
+                    "minutes")
         date = re.search(_DATE, phrase)
         if date and _parsed(date[0], now_ns) is None:
             return f"{date[0]!r} is not in the calendar: name another day"
         return (f"{phrase!r} is not understood as a time: say yesterday evening, Monday at 3 pm, 18 November, two "
                 "hours ago, in the last 3 days, since 9:00, or between 12:00 and 13:30")
-    return f"{phrase!r} lies in the future, and memory holds what was seen: name a time that is past"
+    return f"{phrase!r} lies in the future, but memory holds the past: name an earlier time"
 
 
 def _found(text: str, now_ns: int) -> tuple[TimeWindow | None, str, str]:
@@ -353,12 +354,12 @@ def about_time(text: str, now_ns: int) -> bool:
 
 def dated(items: Iterable[Recalled], phrase: Callable[[int], str]) -> list[Recalled]:
     """Return the views with their times added to the captions. phrase: text for a stamp in ns."""
-    def told(item: Recalled) -> Recalled:
+    def with_time(item: Recalled) -> Recalled:
         view = item.keyframe
         caption = ", ".join(filter(None, (view.caption, phrase(view.stamp_ns))))
         return item._replace(keyframe=replace(view, caption=caption))
 
-    return [told(item) for item in items]
+    return [with_time(item) for item in items]
 
 
 def time_in_recording(stamp_ns: int, start_ns: int, end_ns: int) -> str:

@@ -44,7 +44,7 @@ class ClosingConfig:
     gap_m: NotNegative = setting(0.6, "Maximum width of a strip of unseen floor that is closed, in metres; 0 = none.")
     area_m2: NotNegative = setting(1.0, "Maximum area of unseen floor that is closed where seen floor and obstacles "
                                    "enclose it, in square metres.")
-    crumb_m: NotNegative = setting(0.1, "Pieces that hang together with nothing else are removed below this size, in "
+    crumb_m: NotNegative = setting(0.1, "Isolated pieces smaller than this are removed, in "
                                    "metres; 0 = none is.")
     footprint_m: Positive = setting(0.3, "Radius in metres around the path of the base within which there is floor.")
     height_m: Positive = setting(1.5, "Height in metres up to which something above the floor is an obstacle.")

@@ -33,7 +33,7 @@ def check_folder(folder: Path) -> None:
 def check_file(path: Path) -> None:
     """Raise StorageError for a file that cannot be written."""
     if path.is_dir():
-        raise _unwritable(path, "it is a folder, and a file is wanted")
+        raise _unwritable(path, "it is a folder, but a file is needed")
     if not path.exists():
         check_folder(path.parent)
     elif not os.access(path, os.W_OK):
@@ -41,7 +41,8 @@ def check_file(path: Path) -> None:
 
 
 def _unwritable(path: Path, why: str) -> StorageError:
-    return StorageError(f"{path} cannot be written to ({why}): name another place, or see to its permissions and room")
+    return StorageError(f"{path} cannot be written to ({why}): choose another path, or check its permissions and free "
+                        "space")
 
 
 def check_tables(file: Path, database: sqlite3.Connection, names: Collection[str] = (),

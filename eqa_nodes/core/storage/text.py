@@ -83,5 +83,5 @@ def inside(folder: Path, name: str) -> Path:
     pure = PurePosixPath(name)
     outside = pure.is_absolute() or PureWindowsPath(name).drive or ".." in re.split(r"[/\\]", name)
     if outside or not pure.parts or "\0" in name or any(len(part) > 255 for part in pure.parts):
-        raise StorageError(f"{name!r:.80} is no name of something in {folder}: it must be relative, without '..'")
+        raise StorageError(f"{name!r:.80} does not name a file in {folder}: the name must be relative, without '..'")
     return folder / name

@@ -10,6 +10,7 @@ import pytest
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.forgetting import ForgetSelection
+from eqa_nodes.core.memory.hamming import nearest
 from eqa_nodes.core.memory.index import row_of
 from eqa_nodes.core.memory.keyframes import NoveltyView
 from eqa_nodes.core.types.geometry import Pose2
@@ -78,6 +79,25 @@ def test_what_was_deleted_is_found_no_more_and_chunks_stay_sorted(tmp_path: Path
     assert [k.id for k in again.since(0)] == expected
     assert len(again) == len(expected)
     again.close()
+
+
+def bits(*counts: int) -> np.ndarray:
+    """Return signatures (n, 4) with this number of set bits, the highest ones of each word first."""
+    rows = [[min(64, max(0, count - 64 * word)) for word in range(4)] for count in counts]
+    return np.array([[((1 << n) - 1) << (64 - n) for n in row] for row in rows], np.uint64)
+
+
+@pytest.mark.parametrize(("count", "found"), [
+    (1, [3]), (2, [4, 3, 1]),  # 1 bit; the two with 3 bits count both
+    (5, [5, 4, 3, 1, 0]), (9, [6, 5, 4, 3, 1, 0])])
+def test_the_nearest_signatures_have_the_fewest_other_bits(count: int, found: list[int]) -> None:
+    stored = bits(200, 3, 0, 1, 3, 64, 256)
+    allowed = np.arange(7) != 2  # the equal one is of another map
+    assert nearest(stored, bits(0)[0], allowed, count).tolist() == found
+
+
+def test_of_many_equal_signatures_the_newest_twice_the_number_are_found() -> None:
+    assert nearest(bits(*[5] * 10, 1), bits(0)[0], np.ones(11, bool), 3).tolist() == [10, 9, 8, 7, 6, 5]
 
 
 @pytest.mark.parametrize("yaw", [0.0, 4.0, -9.0])

@@ -207,7 +207,7 @@ def test_words_name_the_time_to_forget() -> None:
     selection = within(ForgetSelection(region="bedroom"), "yesterday", NOON)
     assert selection.region == "bedroom"
     assert 0 < selection.after_ns < selection.before_ns < NOON
-    with pytest.raises(BadQuestion, match="'the elephant' names no time"):
+    with pytest.raises(BadQuestion, match="'the elephant' is not a time"):
         within(ForgetSelection(), "the elephant", NOON)
 
 

@@ -108,6 +108,21 @@ def test_why_explains_the_score(store: MemoryStore) -> None:
     assert sum(parts) == pytest.approx(best.score, abs=0.02)
 
 
+def test_near_a_room_is_around_the_mean_position_of_its_views(store: MemoryStore) -> None:
+    """Kitchen views at x = 0 and 2 m: their mean is 1 m, and nearness falls to 0 at 8 m from it."""
+    kettle = {1: (0, 0, 12, 12)}
+    for i, x in enumerate((0.0, 2.0)):
+        store.take(frame(i, Pose2(x, 0.0, 0.0), kettle), LABELS)
+    store.take(frame(2, Pose2(7.0, 0.0, 0.0), {3: (0, 0, 12, 12)}), LABELS)  # the study, 6 m from it
+    store.take(frame(3, Pose2(20.0, 0.0, 0.0), {3: (0, 0, 12, 12)}), LABELS)
+    for words in ("near the kitchen", "near the kitchen and its white counter"):
+        why = {item.keyframe.id: item.why for item in store.recall(RecallQuery(f"lamp {words}"))}
+        assert "near the kitchen 0.25" in why[3] and "near the kitchen 0.00" in why[4]
+    long = frame(9, Pose2(40.0, 0.0, 0.0), {1: (0, 0, 12, 12)})
+    store.take(long, {1: LABELS[1]._replace(room="very small back kitchen")})
+    assert not any("near the" in item.why for item in store.recall(RecallQuery("kettle near very small back kitchen")))
+
+
 def test_a_synonym_finds_it_too(store: MemoryStore) -> None:
     store.take(frame(1, boxes={6: (0, 0, 30, 30)}), LABELS)
     assert _ids(store, "Is the couch green?") == [1]

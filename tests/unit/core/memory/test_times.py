@@ -139,7 +139,7 @@ def test_the_last_time_is_the_newest() -> None:
 
 def test_a_simulators_clock_knows_durations_only() -> None:
     assert window_of("yesterday", 90 * SECOND)[0] is None
-    assert unclear_time("yesterday", 90 * SECOND).startswith("'yesterday' is no time here, since stamps of a simulator")
+    assert unclear_time("yesterday", 90 * SECOND).startswith("'yesterday' is not understood here, because a")
     window, _ = window_of("30 seconds ago", 90 * SECOND)
     assert window is not None and window.after_ns < 60 * SECOND < window.before_ns
 
