@@ -237,7 +237,7 @@ class _Strict(yaml.SafeLoader):
         for key, _ in node.value:
             name = str(key.value)
             if name in seen:
-                raise ConstructorError(None, None, f"the key {name!r} stands here twice: remove one", key.start_mark)
+                raise ConstructorError(None, None, f"the key {name!r} occurs twice: remove one", key.start_mark)
             seen.add(name)
         return super().construct_mapping(node, deep)
 

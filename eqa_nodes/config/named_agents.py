@@ -98,7 +98,7 @@ def agent_of(name: str) -> NamedAgent:
 def refuse_function(name: str) -> None:
     """Raise ConfigError for a function: only nodes can answer here."""
     if is_function(name):
-        raise ConfigError(f"the agent {name!r} is a function, which no node runs: use `eqa bench run` or `eqa ask "
+        raise ConfigError(f"the agent {name!r} is a function, which nodes cannot run: use `eqa bench run` or `eqa ask "
                           "--history`")
 
 

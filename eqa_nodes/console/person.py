@@ -314,8 +314,7 @@ def read_answer(body: Mapping[str, object], sample: Sample, views: int) -> Said:
     if not isinstance(abstained, bool) or not isinstance(text, str) or len(text) > _MAX_ANSWER_CHARS:
         raise RequestRefused(f"an answer is a text of at most {_MAX_ANSWER_CHARS} characters", 400)
     if not storable(text):
-        raise RequestRefused("the answer holds a NUL or half of a surrogate pair, which is no character: type it "
-                             "again", 400)
+        raise RequestRefused("the answer contains an invalid character (NUL or a lone surrogate): type it again", 400)
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
         raise RequestRefused(f"confidence is a number from 0 to 1, not {confidence!r}", 400)
     if not isinstance(marked, list) or not all(type(i) is int and 0 <= i < views for i in marked):

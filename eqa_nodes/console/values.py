@@ -36,7 +36,7 @@ class WatchedRobot(Protocol):
     """A robot that is asked and watched. All methods are thread-safe; concurrent calls of `ask` are queued."""
 
     place: str  # name of the robot's place on the page
-    live: Live  # what happened since the newest question, whoever asked it
+    live: Live  # events since the newest question of any client
     pictures: int  # number of camera pictures so far
     clouds: int  # number of reconstructions received so far
 

@@ -117,7 +117,7 @@ def _loaded() -> Any:
         from moonshine_voice import ModelArch, Transcriber, get_model_path
 
         if not (weights := get_model_path(_MODEL) / "encoder_model.ort").exists():
-            raise ConfigError(f"this moonshine-voice brings no weights ({weights} is absent): "
+            raise ConfigError(f"the installed moonshine-voice has no weights ({weights} is missing): "
                               "pip install 'eqa-nodes[voice]'")
         return Transcriber(str(weights.parent), ModelArch.TINY)
     except (OSError, RuntimeError) as error:  # its library requires glibc 2.34

@@ -21,8 +21,8 @@ ODD = {
     "a list": (b"- 1\n- 2\n", "holds a list, not nodes"), "a word": (b"hello", "holds a str, not nodes"),
     "itself in a list": (b"a: &a [*a]", "alias"), "itself": (b"a: &a {b: *a}", "alias"),
     "a billion laughs": (LAUGHS.encode(), "alias"),
-    "a key twice": (f"{OURS}30\n    pending: 40\n".encode(), "'pending' stands here twice"),
-    "a node twice": (f"{OURS}30\n{OURS}40\n".encode(), "'/\\*\\*/memory' stands here twice"),
+    "a key twice": (f"{OURS}30\n    pending: 40\n".encode(), "'pending' occurs twice"),
+    "a node twice": (f"{OURS}30\n{OURS}40\n".encode(), "'/\\*\\*/memory' occurs twice"),
     "a number for a node": (b"7: {}", "7 must hold one key"), "no date": (b"a: 2024-13-45", "month"),
     "a list for a key": (b"? [1, 2]\n: 3", "unhashable"),
 }

@@ -183,4 +183,4 @@ def test_a_replay_names_an_agent_too(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert config.settings.agent.agent.explore == "first" and config.settings.replay.labels
     assert config.settings.answerer.answerer == "socratic-voxel"
     assert main(["replay", "BAG", "--agent", "my.module:agent"]) == 2
-    assert "is a function, which no node runs" in capsys.readouterr().err
+    assert "is a function, which nodes cannot run" in capsys.readouterr().err
