@@ -182,7 +182,7 @@ Post = Callable[[Request, Mapping[str, Any]], Response]
 
 
 class Page(Protocol):
-    """A page that a server serves (console/server.py)."""
+    """A page that a ConsoleServer serves."""
 
     rules: AccessRules
 
@@ -295,8 +295,7 @@ class ConsoleServer:
     def __init__(self, page: Page, host: str, listener: socket.socket) -> None:
         """host: host name shown in the URL. listener: listening socket, from `listening`."""
         self._page, self._socket = page, listener  # the token is in the URL's fragment, which browsers never send
-        self.address = address(host, listener)
-        self.url = self.address + (f"enter#{page.rules.token}" if page.rules.token else "")
+        self.url = address(host, listener) + (f"enter#{page.rules.token}" if page.rules.token else "")
         config = uvicorn.Config(
             page.app(), log_config=None, log_level=logging.CRITICAL, access_log=False, server_header=False,
             ws="none", loop="asyncio", http="h11", proxy_headers=False, limit_concurrency=_CONNECTIONS,
