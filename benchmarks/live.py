@@ -103,7 +103,7 @@ class _MapAges:
     def wait(self, deadline_s: float) -> None:
         """Wait for the first map. Raises RuntimeError if none arrives in time."""
         if not self._first.wait(deadline_s):
-            raise RuntimeError(f"no map came within {deadline_s:g} s")
+            raise RuntimeError(f"no map arrived within {deadline_s:g} s")
 
     def _on_map(self, data: bytes) -> None:
         self.ages_ms.append((time.time_ns() - messages.stamp_in(data)) / 1e6)

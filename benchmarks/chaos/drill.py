@@ -70,15 +70,15 @@ class Drill:
         began = time.monotonic()
         answer = self._asked(world, case, episode, outcome)
         outcome.seconds = time.monotonic() - began
-        outcome.notes += [f"its moment did not come: {text}" for text in world.missed(plan.faults)]
+        outcome.notes += [f"the question ended before: {text}" for text in world.missed(plan.faults)]
         self._judged(outcome, case, answer, reference)
         world.calm()
         down = world.wait_until_up()
         if not down:
             world.quiet_wire()
         promised = set(world.tap.recorded)  # a recorder acknowledges later messages, too, but does not store them
-        told = self._bag_closed(world, outcome)
-        self._stored(world, outcome, episode, set() if told else promised)
+        incomplete = self._bag_closed(world, outcome)
+        self._stored(world, outcome, episode, set() if incomplete else promised)
         self._next(world, outcome, down)
         outcome.restarts = world.restarts() - before
         outcome.notes += world.wrong
@@ -159,7 +159,7 @@ class Drill:
                 world.client.end_episode()
             except EqaError as error:
                 if error.code == ErrorCode.STORAGE:
-                    outcome.notes.append(f"the recorder told: {error}")
+                    outcome.notes.append(f"the recorder reports: {error}")
                     return True
                 if last:
                     outcome.notes.append(f"the bag was not closed: {error}")

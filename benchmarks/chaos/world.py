@@ -107,7 +107,7 @@ class GraphListener:
         """Wait until all nodes are up. Raises NodeLost."""
         for name, client in self._clients.items():
             if not client.wait_for_service(_READY_S):
-                raise NodeLost(f"{name} did not come up")
+                raise NodeLost(f"{name} did not start")
 
 
 class DrillWorld:
@@ -202,7 +202,7 @@ class DrillWorld:
             if gone := [c for c in down if c.process.poll() is not None and c.restarts >= RESTARTS]:
                 return f"{', '.join(gone[0].nodes)} died {RESTARTS + 1} times"
             if time.monotonic() > end:
-                return f"{', '.join(down[0].nodes)} did not come up within {_UP_S:g} s: {down[0].tail(3)}"
+                return f"{', '.join(down[0].nodes)} did not start within {_UP_S:g} s: {down[0].tail(3)}"
             time.sleep(0.1)
 
     def restarts(self) -> int:

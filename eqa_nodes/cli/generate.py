@@ -59,7 +59,7 @@ class Generate:
 
     @property
     def labels(self) -> bool:
-        """Whether the built-in house's own questions are taken, without a model."""
+        """Return whether the questions are those of the built-in house, without a model."""
         return (self.generator or (MODEL if self.model.model else LABEL)) == LABEL
 
     def job(self) -> Job:
@@ -129,11 +129,11 @@ class Finish:
         return 0
 
 
-PATHS = "shortest paths of the simulator"  # that paths and places are found with, as the benchmarks' own makers did
+PATHS = "shortest paths of the simulator"  # paths and places are found with them, as by the benchmarks' authors
 
 
 class Players(NamedTuple):
-    """A cast, by what it is called in the manifest, and what it knows that no robot does."""
+    """A cast, its names in the manifest, and its privileged knowledge."""
 
     cast: Cast
     names: Mapping[str, str]
@@ -141,7 +141,7 @@ class Players(NamedTuple):
 
 
 def _make(options: Generate, name: str) -> int:
-    """Make questions; what was accepted is written however it ends."""
+    """Make questions; the accepted ones are written even if the run ends early."""
     from rich.console import Console
 
     from eqa_nodes.cli.options import run_folder
@@ -201,7 +201,7 @@ def _players(options: Generate, kind: Benchmark) -> Iterator[Players]:
 
 
 def _models(kind: Benchmark, writer: Backend, checker: Backend) -> Players:
-    """Return models in their roles: who checks also answers, so that nobody confirms himself where there are two."""
+    """Return models in their roles. The checker also answers, so with two models none confirms its own proposal."""
     from eqa_nodes.core.answerers.vlm import VlmAnswerer
     from eqa_nodes.generate.pipeline import Cast
     from eqa_nodes.generate.roles import ModelEvaluator, ModelGenerator
@@ -214,7 +214,7 @@ def _models(kind: Benchmark, writer: Backend, checker: Backend) -> Players:
 
 
 class _GenerationBar:
-    """One line that says how far it is and what is being done; one line for each attempt that has ended."""
+    """One line with the progress of the run, and one line for each finished attempt."""
 
     def __init__(self, console: Console, job: Job) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

@@ -12,7 +12,7 @@ from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.config import ModelConfig
 
-CLIPPED = "the judge said"  # how the note of a mark begins that was moved onto the scale
+CLIPPED = "the judge said"  # beginning of the note of a clipped mark
 
 
 class JudgeMark(NamedTuple):
@@ -30,7 +30,7 @@ def clipped(said: float) -> JudgeMark:
 
 
 class Judge(Protocol):
-    """Marks answers. What it raises leaves the question unscored, counted and named. Safe from several threads."""
+    """Marks answers. An exception leaves the question unscored, counted and named. Safe from several threads."""
 
     @property
     def name(self) -> str:
@@ -79,9 +79,9 @@ class JudgeOptions:
 
 
 class GivenMarks:
-    """Marks by question id. As in OpenEQA's scorer a number is clipped to 1..5: 0 stands there for no answer.
+    """Marks by question id. A number is clipped to 1..5 as in OpenEQA's scorer, in which 0 means no answer.
 
-    The table counts the marks that were clipped. A Mark stays as it is, with its grounding.
+    The table counts the clipped marks. A JudgeMark is unchanged, with its grounding.
     """
 
     def __init__(self, marks: Mapping[str, float | JudgeMark], source: str) -> None:
@@ -97,10 +97,10 @@ class GivenMarks:
         return name in self._marks
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
-        """Return the question's mark, unscored where there is none."""
+        """Return the question's mark; unscored if it has none."""
         if (mark := self._marks.get(sample.id)) is None:
             return JudgeMark(None, None, f"{self.name} has no mark for this question")
         return mark
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""

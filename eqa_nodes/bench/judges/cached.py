@@ -38,15 +38,15 @@ class CachedMark:
 
 
 def read_marks(path: Path) -> list[CachedMark]:
-    """Read a file of marks; none is no marks, and a half-written last line is left out. Raises StorageError."""
+    """Read a file of marks; a missing file is empty, and a half-written last line is left out. Raises StorageError."""
     return read_lines(path, CachedMark, "mark").values
 
 
 class CachedJudge:
-    """A judge that remembers. Use with `with`; safe from several threads; only one process at a time may write a file.
+    """A judge with a cache. Use with `with`; safe from several threads; only one process at a time may write a file.
 
-    Failures are not kept: the next run asks again, this one does not. again: also ask again what came out unscored.
-    asked: marks that were made now; reused: marks of earlier runs that were needed.
+    Failures are not stored: the next run asks again, this one does not. again: also repeat unscored answers. asked:
+    number of new marks; reused: number of marks of earlier runs that were needed.
     """
 
     def __init__(self, judge: Judge, path: Path, again: bool = False) -> None:

@@ -24,9 +24,9 @@ SAME = JudgeMark(5, None, "the same text as a right answer")
 
 
 class ModelJudge:
-    """What LLM-Match and EAC share. Raises ConfigError for a prompt that cannot be used, ModelError when asked in vain.
+    """What LLM-Match and EAC share. Raises ConfigError for a prompt that cannot be used, ModelError if the model fails.
 
-    A reply that is twice in another form leaves the answer unscored: it is paid, and would come again.
+    Two replies in a wrong form leave the answer unscored: they have been paid for, and a third one would be the same.
     """
 
     traits = JudgeTraits(asks_model=True)
@@ -110,10 +110,9 @@ class ModelJudge:
 
 
 class LlmMatch(ModelJudge):
-    """As in OpenEQA's scorer no answer marks 1; a mark off 1..5 is none, where that clips it. Options are matched
-    by rule, not asked.
+    """As in OpenEQA's scorer, no answer gets mark 1; a mark outside 1..5 is refused, which that scorer clips.
 
-    A text that is a right answer letter by letter costs no call either.
+    Options are matched by rule, and a text that is a right answer letter by letter is right: neither costs a call.
     """
 
     kind, prompt = "llm-match", "judge_match"
@@ -137,8 +136,8 @@ def _prompt(path: Path | None, name: str, options: JudgeOptions) -> Prompt:
 class EacJudge(ModelJudge):
     """Eq. 1 and 2: sigma from question, answers and last view; delta 0, 0.5 or 1 from question, answer and that view.
 
-    One call for both. Without a view sigma comes from the built-in prompt of LLM-Match, and delta is None: not judged.
-    No answer marks 1 and is not grounded.
+    One call for both. Without a view sigma is that of the built-in prompt of LLM-Match, and delta is None: not judged.
+    No answer gets mark 1 and is not grounded.
     """
 
     sees = True
@@ -168,9 +167,9 @@ _OPTIONS = ("yes", "no")
 
 
 class ViewConfidence:
-    """Implements Judge, so that its figures are kept as marks are: sigma is the probability of "yes", in 0..1.
+    """Implements Judge, so that its figures are cached like marks: sigma is the probability of "yes", in 0..1.
 
-    An answer without a final view has none. The note says where the probability comes from: logits, logprobs, or words.
+    An answer without a final view is unscored. The note is the source of the probability: logits, logprobs, or words.
     """
 
     sees = True
