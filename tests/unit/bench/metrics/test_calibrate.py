@@ -71,6 +71,8 @@ def test_the_fit_is_the_minimum_of_its_loss() -> None:
     for step in rng.normal(scale=1e-3, size=(50, 3)):
         assert loss(best) < loss(best + step)
     assert (best == logistic(x, y, weights, penalty=0.5)).all()
+    one, = logistic(np.ones((1, 1)), np.ones(1), np.ones(1))
+    assert 2 * one == pytest.approx(1 / (1 + np.exp(one)))  # a penalty of 2: where the slopes meet
 
 
 def test_the_fit_is_finite_where_every_answer_is_right_or_a_line_parts_them() -> None:
@@ -102,8 +104,9 @@ def test_what_speaks_for_an_answer_never_makes_it_less_likely() -> None:
 
 
 def test_a_fit_needs_houses_and_answers() -> None:
-    with pytest.raises(ConfigError, match="at least 5 houses, got 2"):
-        calibrate(episodes(8), "")
+    with pytest.raises(ConfigError, match="at least 5 houses, got 4"):
+        calibrate(episodes(16), "")
+    assert calibrate(episodes(20), "").calibration.episodes == 20
     with pytest.raises(ConfigError, match="nothing to fit"):
         calibrate([replace(t, weighed=()) for t in episodes(40)], "")
 

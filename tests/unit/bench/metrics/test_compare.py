@@ -200,3 +200,9 @@ def test_drawn_p_is_near_the_exact_one(values: list[float]) -> None:
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
     assert holm([0.6, 0.7]) == [1.0, 1.0] and holm([]) == []
+
+
+def test_all_signs_of_up_to_fourteen_differences_are_counted() -> None:
+    assert sign_flip_p(np.ones(14)) == 2 / 2 ** 14
+    assert sign_flip_p(np.ones(15)) in [(1 + k) / 10_001 for k in range(5)]  # drawn: 1 of 10,000 at least
+    assert sign_flip_p(np.zeros(3)) == 1.0

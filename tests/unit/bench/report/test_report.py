@@ -24,13 +24,14 @@ from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.report.tables import headline
 from eqa_nodes.bench.report.traces import last_view, load_trace, save_trace
 from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence
 from eqa_nodes.core.types.trace import EpisodeTrace
-from tests.fixtures.synthetic_run import answers, make_run, path, trace
+from tests.fixtures.synthetic_run import answers, make_run, path, plain, trace
 
 PARTS = {"#list", "#numbers", "#cost"}  # of the page, which it links to at its top
 
@@ -122,6 +123,20 @@ def test_many_episodes_have_their_images_beside_the_page(run: Path, monkeypatch:
     # One of the three was not answered, so nothing proves it; one keeps the views of its decisions, the others have a
     # remembered one of the first.
     assert images == 2 * (1 + 8) + 8 + 3 + 1 + 1
+
+
+@pytest.mark.parametrize(("episodes", "embedded"), [(12, 12), (13, 0)])
+def test_up_to_twelve_episodes_are_one_page(tmp_path: Path, episodes: int, embedded: int) -> None:
+    asked, runner = plain(episodes, "x" * 61)
+    run_benchmark(asked, runner, tmp_path, dataset="house")
+    page = write_report(tmp_path).read_text()
+    assert Elements(page).names.count("article") == embedded and f"{'x' * 58} …" in page
+
+
+def test_the_strip_has_up_to_eight_views_with_all_evidence() -> None:
+    views = [replace(trace("?", None).keyframes[0], id=k) for k in range(20)]
+    assert [view.id for view in report._spread(views, {3: "", 4: ""})] == [0, 3, 4, 5, 9, 12, 16, 19]
+    assert [view.id for view in report._spread(views[:8], {})] == list(range(8))
 
 
 def test_damaged_traces_and_images_are_said_not_hidden(tmp_path: Path) -> None:

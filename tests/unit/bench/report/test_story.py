@@ -42,6 +42,21 @@ def test_it_says_that_it_looked_round_first() -> None:
     assert story.startswith("The robot first looked round from where it stood. Then it drove 10.0 m and chose once")
 
 
+@pytest.mark.parametrize(("turned", "begins"), [(3, "The robot drove"), (4, "The robot first looked round")])
+def test_four_observations_from_one_place_are_a_look_round(turned: int, begins: str) -> None:
+    episode, still = trace("Where?", CUP), path()[0][1]
+    begun = replace(episode, poses=[(k, still) for k in range(turned)],
+                    decisions=[episode.decisions[0]._replace(stamp_ns=turned - 1)])
+    assert told(CUP, begun).startswith(begins)
+
+
+@pytest.mark.parametrize(("rooms", "ends"), [(6, "the r4 and the r5."), (7, "the r5 and 1 more.")])
+def test_six_rooms_are_named(rooms: int, ends: str) -> None:
+    seen = trace("Where?", CUP)
+    views = [replace(seen.keyframes[0], region=f"r{k}") for k in range(rooms)]
+    assert ends in told(CUP, replace(seen, keyframes=views))
+
+
 def test_weak_and_missing_evidence_are_no_proof() -> None:
     assert "It is no strong proof: it is small." in told(CUP, trace("?", CUP), "it is small")
     assert "No picture proves the answer: take it as a guess." in told(replace(CUP, evidence=()), trace("?", CUP))
