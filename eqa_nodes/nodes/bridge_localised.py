@@ -19,7 +19,7 @@ from eqa_nodes.wire.transforms import NoTransform, TfBuffer
 
 STATUS = "localisation"  # on /diagnostics
 PATIENCE_S = 1.0  # wall clock
-UNLOCALISED = "image that nobody could localise"
+UNLOCALISED = "image without localisation"
 
 
 class ForeignLocalisation:

@@ -126,7 +126,7 @@ class VelocityDrive:
         if 0 < sent_ns < begun_ns:
             self._node.count("command from before the episode")
         elif stamp_ns and now_ns - stamp_ns > self._config.robot.base.timeout_s * 1e9:
-            self._node.count("command that came too late")
+            self._node.count("command that arrived too late")
         else:
             if twist.linear.y:
                 self._node.count("sideways velocity, which this base does not take")

@@ -184,7 +184,7 @@ class ConcurrentActionServer(ActionServer):
     def _answered(self, handle: Any, sent: bool) -> None:
         """Execute a goal if its client received the acceptance; otherwise end it."""
         if not sent:
-            self._logger.warning("nobody is there to hear that a goal is accepted: it is not executed")
+            self._logger.warning("a goal is not executed: its client was not discovered in time")
             self._end_unheard(handle)
             return
         self._handle.publish_status()
@@ -214,7 +214,7 @@ class ConcurrentActionServer(ActionServer):
             with self._lock:
                 self._handle.send_cancel_response(header, response)
         except RCLError:
-            self._logger.warning("nobody is there any more to hear that goals are called off")
+            self._logger.warning("goals were cancelled, but the client that asked for it is gone")
 
     def _called_off(self, info: Any) -> bool:
         """Ask the callback whether a goal may be cancelled; return whether it is being cancelled now."""

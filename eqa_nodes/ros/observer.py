@@ -130,7 +130,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
 
     def relocated(self) -> str:
         """React to a jump of localisation, after which earlier poses are not comparable; return what was done."""
-        return "this node goes on"
+        return "this node continues"
 
     def _camera(self, number: int, config: CameraConfig, parts: tuple[str, ...],
                 topics: Mapping[str, str]) -> FrameAssembler:

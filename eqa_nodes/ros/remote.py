@@ -216,7 +216,7 @@ class RemoteAction(_Remote):
             def alive() -> None:
                 poll(handle)
                 if time.monotonic() - sending.called_off_s > END_S:
-                    raise NodeLost(f"{self.server} did not end {self._key} within {END_S:g} s of being called off")
+                    raise NodeLost(f"{self.server} did not end {self._key} within {END_S:g} s after it was cancelled")
 
             return self._wait(handle.get_result_async(), deadline_s, sent, alive, handle.get_result_async, math.inf)
         except (NodeLost, KeyboardInterrupt):
