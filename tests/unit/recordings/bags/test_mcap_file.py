@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from mcap.reader import make_reader
 from mcap.writer import IndexType, Writer
 from rosbags.typesys import Stores, get_typestore
 
+from eqa_nodes.core.errors import StorageError
 from eqa_nodes.recordings.bags.history import BagHistory
+from eqa_nodes.recordings.bags.mcap_file import McapFile, read_facts, seal
 from eqa_nodes.recordings.bags.recover import recover
 from tests.fixtures.foreign_bags import Scene, StandardCdr
 
@@ -45,3 +48,42 @@ def test_what_was_cut_off_of_them_is_recovered(tmp_path: Path, index: IndexType)
     file.write_bytes(file.read_bytes()[:-file.stat().st_size // 3])
     assert recover(folder) > 10
     assert len(list(BagHistory(folder))) >= 3
+
+
+def test_a_chunk_ends_at_four_mebibytes_or_when_it_is_flushed(tmp_path: Path) -> None:
+    file = McapFile(tmp_path / "f.mcap", "none")
+    file.add("/a", "std_msgs/msg/String", "string data", {})
+    begun, half = file.size, bytes(1 << 21)
+    file.write("/a", 30, half)
+    assert file.size == begun, "half a chunk waits"
+    file.write("/a", 10, half)
+    assert begun + (1 << 22) < file.size < begun + (1 << 22) + 1000
+    file.write("/a", 20, b"small")
+    assert file.facts == ("f.mcap", 10, 30, {"/a": 3})
+    before = file.size
+    file.flush()
+    assert before < file.size < before + 1000
+    file.finish("{}")
+    facts, topics = read_facts(file.path) or pytest.fail("it has no index")
+    assert facts == file.facts and topics["/a"][0].name == "std_msgs/msg/String"
+    assert seal(file.path) == facts, "a whole file stays as it is"
+
+
+def test_what_is_torn_is_sealed_after_its_last_whole_chunk(tmp_path: Path) -> None:
+    file = McapFile(tmp_path / "f.mcap", "lz4")
+    file.add("/a", "std_msgs/msg/String", "string data", {})
+    for stamp in (5, 3, 9):
+        file.write("/a", stamp, bytes([stamp]) * 100)
+        file.flush()
+    whole = file.size
+    file.write("/a", 11, bytes(100))
+    with pytest.raises(StorageError, match="being written by another process"):
+        seal(file.path)
+    file.cut()
+    assert file.path.stat().st_size == whole and read_facts(file.path) is None
+    file.path.write_bytes(file.path.read_bytes()[:-1])
+    assert seal(file.path) == ("f.mcap", 3, 5, {"/a": 2})
+    with file.path.open("rb") as stream:
+        assert [m.log_time for _, _, m in make_reader(stream, validate_crcs=True).iter_messages()] == [3, 5]
+    file.path.write_bytes(b"")
+    assert seal(file.path) == ("f.mcap", 0, 0, {}) and read_facts(file.path) == (("f.mcap", 0, 0, {}), {})
