@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,8 +13,18 @@ import pytest
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.recordings.bags.check import USES, BagReport, Finding, check_bag, compared
+from eqa_nodes.recordings.bags.check import (
+    USES,
+    BagReport,
+    Finding,
+    _images,
+    _scale,
+    _timing,
+    check_bag,
+    compared,
+)
 from eqa_nodes.recordings.bags.history import BagOptions
+from eqa_nodes.recordings.bags.measure import Measured
 from tests.fixtures.foreign_bags import (
     BEGIN,
     DEPTH,
@@ -352,6 +363,62 @@ def test_a_bag_of_a_recorder_that_lost_most_colour_is_bad(tmp_path: Path) -> Non
     found = next(f for f in report.findings if f.name == "counts of images")
     assert found.state == "error" and found.found.startswith("4 of color, 40 of depth") and not report.usable
     assert "counts of images" in report.uses["EM-EQA"] and "counts of images" in USES["keyframes and memory"]
+
+
+def measured(**depth: object) -> Measured:
+    """Return measurements of a bag whose depth images have these samples."""
+    found = Measured()
+    for name, value in depth.items():
+        setattr(found.samples["depth"], name, value)
+    return found
+
+
+@pytest.mark.parametrize(("median_m", "valid", "state", "said"), [
+    (0.019, 1.0, "error", "metres were stored as millimetres"), (0.021, 1.0, "warning", "unusual for a room"),
+    (0.099, 1.0, "warning", "unusual"), (0.1, 1.0, "ok", ""), (15.0, 1.0, "ok", ""), (15.1, 1.0, "warning", "unusual"),
+    (100.0, 1.0, "warning", "unusual"), (100.1, 1.0, "error", "millimetres were stored as metres"),
+    (2.0, 0.3, "ok", ""), (2.0, 0.29, "warning", "maps will have holes")])
+def test_limits_of_the_depth_scale(median_m: float, valid: float, state: str, said: str) -> None:
+    found = _scale(measured(median_m=[median_m] * 3, valid=[valid, valid]))
+    assert found.state == state and said in found.remedy and f"median {median_m:.3f} m, {valid:.0%}" in found.found
+
+
+@pytest.mark.parametrize(("bad", "state"), [(0, "ok"), (1, "warning"), (2, "warning"), (3, "error")])
+def test_limits_of_images_that_cannot_be_decoded(bad: int, state: str) -> None:
+    """Of 40 images 2 are 5 %."""
+    faults = Counter({"broken": bad} if bad else {})
+    found = _images("depth", measured(encodings=Counter({"16UC1": 40}), sizes=Counter({(64, 48): 40 - bad}),
+                                      faults=faults))
+    assert found.state == state and ("64x48 16UC1" if not bad else f"{bad} of 40 looked at") in found.found
+
+
+@pytest.mark.parametrize(("steps", "name", "state", "said"), [
+    ([1] * 199 + [-1, 3], "stamps", "warning", "1 go back, 0 come twice, of 202"),
+    ([1] * 98 + [-1, 3], "stamps", "warning", "1 go back"), ([1] * 97 + [-1, 3], "stamps", "error", "1 go back"),
+    ([1] * 20 + [10], "rate", "ok", "10.00 Hz (median), longest gap 1.00 s"),
+    ([1] * 20 + [11], "rate", "warning", "longest gap 1.10 s"),
+    ([1] * 75 + [2, 2, 2, 2], "drops", "ok", "4 of 84 missing (4.8%)"),
+    ([1] * 70 + [2, 2, 2, 2], "drops", "warning", "4 of 79 missing (5.1%)")])
+def test_limits_of_stamps_rate_and_drops(steps: list[int], name: str, state: str, said: str) -> None:
+    """steps: tenths of a second between images."""
+    stamps = (np.cumsum([0, *steps]) * STEP).tolist()
+    found = next(f for f in _timing("color", stamps, len(stamps), broken=False) if f.name == f"{name} of color")
+    assert found.state == state and said in found.found, found
+
+
+def test_messages_that_the_index_announces_are_missing_unless_reading_broke_off() -> None:
+    stamps = [i * STEP for i in range(10)]
+    whole, broken = (next(f for f in _timing("color", stamps, 12, broken) if f.name == "drops of color")
+                     for broken in (False, True))
+    assert whole.state == "warning" and "12 messages, the bag holds 10" in whole.found and broken.state == "ok"
+
+
+@pytest.mark.parametrize(("count", "state"), [(95, "ok"), (94, "warning"), (50, "warning"), (49, "error")])
+def test_limits_of_numbers_in_no_even_steps(count: int, state: str) -> None:
+    every = [i * STEP for i in range(100)]
+    shaken = [i * STEP + (-1) ** i * STEP // 3 for i in range(count)]  # steps of a third and of five thirds
+    found = {f.name: f.state for f in compared({"color": every, "depth": shaken, "camera_info": []})}
+    assert found == {"counts of images": state}
 
 
 def test_messages_that_the_metadata_tells_of_and_that_are_not_there(scene: Scene, tmp_path: Path) -> None:

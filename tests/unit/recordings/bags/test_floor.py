@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from eqa_nodes.core.camera.image_geometry import turned_camera
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.types.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.recordings.bags.floor import expected_plane, judge_floor, seen
+from eqa_nodes.recordings.bags.floor import Plane, _axes, _judged, expected_plane, judge_floor, seen
 from eqa_nodes.recordings.bags.measure import DepthView
 
 STRIDE = 4
@@ -124,3 +125,55 @@ def test_a_camera_that_is_mounted_on_its_side_is_known_by_the_floor_it_sees(upri
     axes, floor = judge_floor([DepthView(view, STRIDE, aside)], turned_camera(K, where, 1)[0], upright)
     assert axes.state == ("ok" if upright else "warning") and "lies on its side" in axes.found
     assert bool(axes.remedy) != upright and floor.name == "floor" and floor.state == "ok", floor
+
+
+def plane(height_m: float, tilt_deg: float = 0.0, roll_deg: float = 0.0) -> Plane:
+    tilt, roll = math.radians(tilt_deg), math.radians(roll_deg)
+    return Plane((math.sin(roll), -math.sqrt(1 - math.sin(tilt) ** 2 - math.sin(roll) ** 2), -math.sin(tilt)), height_m)
+
+
+@pytest.mark.parametrize(("height_m", "tilt_deg", "state", "said"), [
+    (1.059, 0.0, "ok", ""), (1.061, 0.0, "warning", "3 m ahead it is off by 0.06 m"),
+    (1.0, 1.1, "ok", ""), (1.0, 1.2, "warning", "off by 0.06 m"),  # 3 m * tan: 0.0576 and 0.0628 m
+    (1.149, 0.0, "warning", "off by 0.15 m"), (1.151, 0.0, "error", "off by 0.15 m"),  # an obstacle is 0.15 m high
+    (0.95, 1.0, "warning", "off by 0.10 m"),  # 0.05 m and 3 m * tan(1 deg)
+    (2.25, 0.0, "error", "2 times too large"), (2.26, 0.0, "error", "off by 1.26 m"),  # exp(0.12) = 1.1275 * 2
+    (2.0, 3.9, "error", "2 times too large"), (2.0, 4.1, "error", "off by 1.22 m"),
+    (316.3, 0.0, "error", "1000 times too large"), (316.1, 0.0, "error", "off by 315.10 m"),  # half a decade
+    (1000.0, 30.0, "error", "1000 times too large"), (0.001, 30.0, "error", "1000 times too small")])
+def test_limits_of_scale_and_mount(height_m: float, tilt_deg: float, state: str, said: str) -> None:
+    found = _judged([(plane(1.0), plane(height_m, tilt_deg))], 1)
+    assert found.state == state and said in found.found, found
+
+
+def test_tilt_and_roll_add_up_and_are_signed() -> None:
+    assert (plane(1.0, 10.0, 5.0).tilt_deg, plane(1.0, 10.0, 5.0).roll_deg) == pytest.approx((10.0, 5.0))
+    found = _judged([(plane(1.0, 10.0), plane(1.0, 7.0, -4.0))], 1)
+    assert "10.0 deg down, the floor says 1.00 m and 7.0 deg (rolled by -4.0 deg)" in found.found
+    assert "off by 0.26 m" in found.found  # 3 m * tan(5 deg)
+    assert _judged([(plane(-0.01), plane(1.0))], 1).remedy.startswith("by TF the camera is not above the base")
+
+
+@pytest.mark.parametrize(("normal", "said"), [
+    ((0.0, -0.35, -0.937), ""), ((0.0, -0.33, -0.944), "names a body frame|name a body frame"),
+    ((0.953, -0.304, 0.0), ""), ((0.955, -0.296, 0.0), "lies on its side"),
+    ((0.955, 0.296, 0.0), "lies on its side"), ((0.953, 0.304, 0.0), "stands on its head")])
+def test_limits_of_the_optical_frame(normal: tuple[float, float, float], said: str) -> None:
+    found = _axes(Plane(normal, 1.0))
+    assert (found.state == "ok") == (not said) and re.search(said, found.found + found.remedy), found
+
+
+@pytest.mark.parametrize(("rows", "found"), [(16, True), (17, False)])
+def test_a_floor_needs_a_share_of_the_points_and_a_hundred(rows: int, found: bool) -> None:
+    """Of the lower half's 36 rows the last ones show the floor and those above a wall, near enough to hide the rest."""
+    where = mount(1.2, 30.0)
+    depth = room(where, noise=0.0)
+    few = depth.copy()
+    few[:72 - 2] = 0
+    few[:, 50:] = 0
+    assert seen(DepthView(few, STRIDE, where), K) is not None, "two rows of 50 columns are 100 points"
+    few[-1, 0] = 0
+    assert seen(DepthView(few, STRIDE, where), K) is None, "99 are too few"
+    mixed = depth.copy()
+    mixed[36:36 + 36 - 6 + rows - 16] = 0.2  # a lid over the lens: 30 or 31 of 36 rows; 6 / 36 > 0.15 > 5 / 36
+    assert (seen(DepthView(mixed, STRIDE, where), K) is not None) == found
