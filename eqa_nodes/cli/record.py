@@ -96,7 +96,7 @@ class Record:
             f"; {n} x {reason}" for reason, n in sorted(session.reasons.items())))
         silent = [name for name in names if not session.counts[name]]
         if silent:
-            print_line(console, f"nothing came on {', '.join(silent)}")
+            print_line(console, f"nothing was received on {', '.join(silent)}")
         if session.failed:
             raise StorageError(session.failed)
         print_line(console, checked(folder))
@@ -225,18 +225,18 @@ def _until_the_end(options: Record, tap: Any, recording: BagRecording, ended: th
                                   for name, n in sorted(tap.counts.items()))
                 live.update(f"{now:.0f} s, {recording.bag.size / 1e6:.0f} MB, "
                             f"{recording.dropped.total()} dropped, {tap.lost.total()} lost on the way; "
-                            f"{rates or 'nothing came yet'} (Ctrl-C ends)", refresh=True)
+                            f"{rates or 'nothing received yet'} (Ctrl-C ends)", refresh=True)
                 before, shown = tap.counts.copy(), now
 
 
 def disk_use(bytes_a_second: float, options: Record, free: int) -> str:
     """Return what a recording will take of the disk at a rate. free: bytes."""
     if not bytes_a_second:
-        return f"nothing came to be written yet; {free / 1e9:.1f} GB are free"
+        return f"nothing was written yet; {free / 1e9:.1f} GB are free"
     seconds = min(options.seconds or math.inf, options.max_gb * 1e9 / bytes_a_second or math.inf)
     total, rate = seconds * bytes_a_second, f"{bytes_a_second / 1e6:.1f} MB/s"
     if math.isinf(total):
-        return f"{rate}: the {free / 1e9:.1f} GB that are free do for {free / bytes_a_second / 3600:.1f} hours"
+        return f"{rate}: the {free / 1e9:.1f} GB that are free last for {free / bytes_a_second / 3600:.1f} hours"
     fits = "" if total < free else ": the disk will be full before; record to another one (--out), or less (--compress)"
     return f"{rate}: about {total / 1e9:.1f} GB until the end; {free / 1e9:.1f} GB are free{fits}"
 

@@ -38,7 +38,7 @@ class Replay:
     agent: str = option("", "named agent that answers (docs/agents.md; default: rules over labels)", metavar="NAME",
                         complete=listed("AGENTS"))
     answerer: str = option("", "label: rules over the history's labels, privileged, no model; vlm: a model, see below; "
-                           "its key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
+                           "its key is read from EQA_VLM_API_KEY (default: the agent's, else label)",
                            complete=listed("ANSWERERS"))
     params: Path | None = option(None, "ROS parameter file; the options above win over it (default: none)",
                                  metavar="FILE")

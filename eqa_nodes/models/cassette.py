@@ -233,5 +233,5 @@ def _last_words(call: Call) -> str:
 def _read(path: Path, needed: bool) -> list[CassetteEntry]:
     """Return the entries of a file, without an incomplete last line (left by a process that was killed)."""
     if needed and not path.is_file():
-        raise ConfigError(f"the cassette {path} cannot be read: it is not there. Record one with cassette_mode record")
+        raise ConfigError(f"the cassette {path} does not exist. Record one with cassette_mode record")
     return read_lines(path, CassetteEntry, "ask").values

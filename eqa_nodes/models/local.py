@@ -262,7 +262,7 @@ class LocalModel:
     def _load(self) -> _Loaded:
         path = Path(self.model)
         if (path.is_absolute() or self.model.startswith(".")) and not path.is_dir():
-            raise ConfigError(f"the model's folder {path} is not there: name one with config.json and weights")
+            raise ConfigError(f"the model's folder {path} does not exist: name one with config.json and weights")
         try:
             kind = type(self._transformers.AutoConfig.from_pretrained(self.model, trust_remote_code=False))
             texts_only = kind not in self._transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
@@ -274,7 +274,7 @@ class LocalModel:
             return _Loaded(placed(self._torch, model, self.device, f"the model {self.model}", "model"), processor,
                            letters)
         except ImportError as error:
-            raise ConfigError(f"the model {self.model} wants another library: {one_line(error)}") from error
+            raise ConfigError(f"the model {self.model} needs another library: {one_line(error)}") from error
         except (OSError, ValueError, KeyError) as error:
             raise ConfigError(
                 f"the model {self.model} cannot be loaded: {one_line(error)}. It must be a whole folder, or the "

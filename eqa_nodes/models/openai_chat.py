@@ -91,7 +91,7 @@ class OpenAIChat:
         self._url = _setting(config.base_url, ("EQA_VLM_BASE_URL", "OPENAI_BASE_URL"), "base URL", environ)
         self.model = _setting(config.model, ("EQA_VLM_MODEL",), "model name", environ)
         self._key = checked_key(_setting(api_key, ("EQA_VLM_API_KEY", "OPENAI_API_KEY"),
-                                         "API key (any text where the server wants none)", environ))
+                                         "API key (any text if the server needs none)", environ))
         check_url(self._url)
         self._policy = EndpointPolicy(config, self._url, environ)
         self._meter = UsageMeter(config)

@@ -250,7 +250,7 @@ def check_history(history: EpisodeHistory, selection: ViewSelection) -> None:
     """Raise ConfigError if a history lacks what the selection needs: depth and poses, or labels (its own or a
     detector's)."""
     if isinstance(history, ColourHistory) and not issubclass(POLICIES[selection.frames], UniformViews):
-        raise ConfigError(f"the frames {selection.frames!r} come from a memory of what was seen where, and "
+        raise ConfigError(f"the frames {selection.frames!r} are chosen by a memory, which needs depth and poses, and "
                           f"{history.lacking}")
     if selection.labels and not (isinstance(history, DetectedHistory) or history.labels):
         raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take a "
@@ -347,7 +347,7 @@ def picked(history: ColourHistory, choose: Callable[[int], list[int]], memory: M
 def check_privacy(history: ColourHistory, privacy: PrivacyConfig) -> None:
     """Raise ConfigError for masks that need the positions of things."""
     if privacy.kinds or privacy.zones:
-        raise ConfigError("privacy.kinds and privacy.zones hide what lies somewhere, and "
+        raise ConfigError("privacy.kinds and privacy.zones hide objects by their position, and "
                           f"{history.lacking}; privacy.image works without")
 
 

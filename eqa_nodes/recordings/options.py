@@ -37,7 +37,7 @@ def renamed(words: Sequence[str]) -> dict[str, str]:
     parts = [word.partition(":=" if ":=" in word else "=") for word in words]
     for word, part in zip(words, parts, strict=True):
         if not all(part):
-            raise ConfigError(f"{word!r} is no remapping: write role:=/topic, as in depth:=/camera/depth/image")
+            raise ConfigError(f"{word!r} is not a remapping: write role:=/topic, as in depth:=/camera/depth/image")
     return {role: topic for role, _, topic in parts}
 
 

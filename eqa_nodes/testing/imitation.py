@@ -332,7 +332,7 @@ def main() -> None:
     parser.add_argument("--house", type=int, default=3, help="seed of the built-in house")
     parser.add_argument("--scale", type=float, default=1.0, help="of the images, such as 0.25")
     parser.add_argument("--slower", type=int, default=1, help="of so many images one is sent")
-    parser.add_argument("--still", action="store_true", help="stand until a velocity comes, instead of driving")
+    parser.add_argument("--still", action="store_true", help="stand until a velocity command arrives")
     parser.add_argument("--no-localisation", action="store_true", help="nothing sends map > odom")
     given = parser.parse_args()
     print(f"starting {given.name} in house:{given.house}", file=sys.stderr, flush=True)

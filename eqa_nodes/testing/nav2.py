@@ -329,7 +329,7 @@ class StandIn:
         with self._changed:
             before = self._now_ns
             if not self._changed.wait_for(lambda: self._now_ns > before and self._placed() is not None, LOST_S):
-                raise Failed(TF_ERROR, "no transform of the robot came")
+                raise Failed(TF_ERROR, "no transform of the robot was received")
             placed = self._placed()
             assert placed is not None  # no transform has arrived since
             return placed

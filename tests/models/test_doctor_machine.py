@@ -10,4 +10,4 @@ from eqa_nodes.models.config import ModelConfig
 
 def test_a_local_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     (found,) = judge_model(ModelConfig(backend="transformers", model=str(tmp_path / "model")))
-    assert found.state == "error" and ("is not there" in found.found or "eqa-nodes[local]" in found.found)
+    assert found.state == "error" and ("does not exist" in found.found or "eqa-nodes[local]" in found.found)

@@ -260,7 +260,7 @@ def test_threads_get_what_they_asked_for(model: Any) -> None:
 
 
 @pytest.mark.parametrize(("change", "complaint"), [
-    ({"model": ""}, "EQA_VLM_MODEL"), ({"model": "/nowhere/at/all"}, "/nowhere/at/all is not there"),
+    ({"model": ""}, "EQA_VLM_MODEL"), ({"model": "/nowhere/at/all"}, "/nowhere/at/all does not exist"),
     ({"dtype": "float8"}, "'float8'.*bfloat16, float16, float32"), ({"device": "abacus"}, "'abacus'.*Use .*cpu, or"),
     ({"device": "meta"}, "'meta'.*Use .*cpu, or"),
     ({"device": "cuda:99"}, "'cuda:99'.*Use .*cpu, or")])

@@ -49,8 +49,8 @@ class SightLimits:
     least_px: Positive = setting(120, "Size below which nothing is noticed: 11 x 11 pixels.")
     sure_px: Positive = setting(700, "Size from which everything is noticed; between the two some objects are.")
     far_m: Positive = setting(9.0, "Distance in metres beyond which nothing is recognised.")
-    looks_px: Positive = setting(250, "Size from which colour and material are told.")
-    state_px: Positive = setting(350, "Size from which a state (on, open, full) is told.")
+    looks_px: Positive = setting(250, "Size from which colour and material are recognised.")
+    state_px: Positive = setting(350, "Size from which a state (on, open, full) is recognised.")
     cut: Share = setting(0.5, "Share of the size that counts of an object cut off at two borders, or mostly hidden.")
     hidden: Share = setting(0.12, "Share of its box that an object fills at most to count as mostly hidden.")
     confuse: Share = setting(0.12,

@@ -124,7 +124,7 @@ def _timing(role: str, stamps_ns: list[int], announced: int, broken: bool) -> It
     """Yield findings about rate, drops and order of stamps; announced: number of messages in the bag's index."""
     steps = np.diff(np.array(stamps_ns, np.int64))
     back, twice = int((steps < 0).sum()), int((steps == 0).sum())
-    found = f"{back} go back, {twice} come twice, of {len(stamps_ns)}"
+    found = f"{back} go back, {twice} are repeated, of {len(stamps_ns)}"
     if back or twice:
         state = "error" if back > 0.01 * len(steps) else "warning"
         yield Finding(f"stamps of {role}", state, found, "set stamps where the image is taken, from one clock; leave "
@@ -141,12 +141,12 @@ def _timing(role: str, stamps_ns: list[int], announced: int, broken: bool) -> It
     remedies += ["nothing is missing where the recording was paused; set clocks before a recording begins"] * bool(
         time.breaks_s)
     yield Finding(f"rate of {role}", "warning" if remedies else "ok", f"{1 / time.period_s:.2f} Hz (median), longest "
-                  f"gap {time.longest_s:.2f} s{f'; beside it {time}' if time.breaks_s else ''}", "; ".join(remedies))
+                  f"gap {time.longest_s:.2f} s{f'; not counted: {time}' if time.breaks_s else ''}", "; ".join(remedies))
     missing, lost = time.missing, 0 if broken else max(announced - len(stamps_ns), 0)
     share = (missing + lost) / (len(stamps_ns) + missing + lost)
     yield Finding(f"drops of {role}", "warning" if share > _FEW or lost else "ok",
                   f"{missing} of {len(stamps_ns) + missing} missing ({share:.1%})" + (
-                      f"; metadata.yaml tells {announced} messages, the bag holds {len(stamps_ns)}" if lost else ""),
+                      f"; metadata.yaml announces {announced} messages, the bag holds {len(stamps_ns)}" * bool(lost)),
                   "record to a faster disk, compressed, or at a lower rate" if share > _FEW or lost else "")
 
 

@@ -150,7 +150,7 @@ def _axes(tf: Plane) -> Finding:
                        "straight up or down: name the optical frame (z forward, y down) in their headers, and publish "
                        "it turned by roll -90, pitch 0, yaw -90 deg from the camera's body")
     if down < 0.3:
-        how = "stands on its head" if down < -0.3 else "lies on its side"
+        how = "is upside down" if down < -0.3 else "lies on its side"
         return Finding("optical frame", "error", f"{found}: the picture {how}",
                        "correct the rotation of the optical frame (z forward, x right, y down), or turn the images")
     return Finding("optical frame", "ok", found)

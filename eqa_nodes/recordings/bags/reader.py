@@ -238,7 +238,7 @@ def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = 
                            "or a .bag file of ROS 1")
     if path.is_dir() and not (path / "metadata.yaml").is_file():
         help_ = (f"name its file {file}, or run `ros2 bag reindex`" if (file := next(path.glob("*.db3"), None)) else
-                 f"when nobody records it, run `python -m eqa_nodes.recordings.bags.recover {path}`")
+                 f"if it is not being recorded, run `python -m eqa_nodes.recordings.bags.recover {path}`")
         raise StorageError(f"bag {path} was not closed, or is still being recorded: {help_}")
     with _readable(path):
         reader = open_ros1(path) if path.suffix == SUFFIX else BagFiles(path)
@@ -264,7 +264,7 @@ def _known(reader: BagFiles) -> dict[str, str]:
     said = loads(reader.custom.get(KEYS) or "{}")
     types = {c.topic: c.msgtype for c in reader.connections}
     if not isinstance(said, dict) or not all(isinstance(topic, str) for topic in said.values()):
-        raise StorageError(f"{KEYS} in its custom_data is no object of keys and topics: remove it")
+        raise StorageError(f"{KEYS} in its custom_data is not a JSON object of keys and topics: remove it")
     return {key: topic for key, topic in said.items() if key in TOPICS and types.get(topic) in types_of(key)}
 
 
@@ -291,8 +291,8 @@ def _readable(path: Path) -> Iterator[None]:
 def _remedy(path: Path, error: Exception) -> str:
     """Return how to repair a truncated file, "" for other damage."""
     if path.suffix == SUFFIX and "index" in str(error).lower():
-        return f" It was cut off: mend it in place with rosbag reindex {path} (ROS 1)"
+        return f" It was cut off: repair it in place with rosbag reindex {path} (ROS 1)"
     if "end magic" not in str(error):
         return ""
     folder = path if path.is_dir() else "FOLDER, with the file in it"
-    return f" It was cut off: mend it in place with python -m eqa_nodes.recordings.bags.recover {folder}"
+    return f" It was cut off: repair it in place with python -m eqa_nodes.recordings.bags.recover {folder}"

@@ -96,9 +96,10 @@ class BagRecording:
         for item in lost:
             self.dropped[item.topic] += 1
             self._listener.dropped(item.tag)
-            self._listener.refused(f"{item.topic} dropped: the disk is slower than what comes in")
+            self._listener.refused(f"{item.topic} dropped: the disk is slower than the incoming data")
         if not room and not large:
-            raise StorageError(f"a message of {topic} was not recorded: the disk took nothing for {ROOM_S:g} s")
+            raise StorageError(f"a message of {topic} was not recorded: nothing could be written to the disk for "
+                               f"{ROOM_S:g} s")
 
     @property
     def waiting_mb(self) -> float:

@@ -243,7 +243,7 @@ def check_free(folder: Path, free_bytes: int) -> None:
     existing = next(p for p in (folder, *folder.absolute().parents) if p.exists())
     free = shutil.disk_usage(existing).free
     if free < free_bytes:
-        raise StorageError(f"only {free / 1e6:.0f} MB are free at {existing}, recording wants {free_bytes / 1e6:.0f}: "
+        raise StorageError(f"only {free / 1e6:.0f} MB are free at {existing}, recording needs {free_bytes / 1e6:.0f}: "
                            "free space there, or record elsewhere")
 
 

@@ -170,7 +170,7 @@ def read_agent_state(path: Path) -> AgentState:
 def _checked(value: Any, kind: type[PickledRecord]) -> PickledRecord:
     """Return the value if it is a record of the given kind."""
     if type(value) is not kind:
-        raise TypeError(f"a {type(value).__name__} stands where {kind.kind} is wanted")
+        raise TypeError(f"a {type(value).__name__} was found instead of {kind.kind}")
     return value
 
 
@@ -197,14 +197,14 @@ def _numbers(value: Any, n: int, what: str) -> list[float]:
         raise ValueError(f"its {what} is not {n} numbers")
     found = [pickled_number(v) for v in values]
     if not all(map(math.isfinite, found)):
-        raise ValueError(f"its {what} is {found}: wanted finite numbers")
+        raise ValueError(f"its {what} is {found}: expected finite numbers")
     return found
 
 
 def pickled_number(value: Any) -> float:
     """Return a number of a pickle. Raises ValueError or TypeError."""
     if type(value) not in (int, float):
-        raise TypeError(f"a {type(value).__name__} stands where a number is wanted")
+        raise TypeError(f"a {type(value).__name__} was found instead of a number")
     return float(value)
 
 

@@ -96,7 +96,7 @@ def _open_zip(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise StorageError(f"{path} is no zip archive that can be read ({error}): copy it from the device again"
+        raise StorageError(f"{path} is not a readable zip archive ({error}): copy it from the device again"
                            ) from error
     if len(archive.namelist()) > _MAX_FILES:
         raise StorageError(f"{path} holds {len(archive.namelist())} files, at most {_MAX_FILES} are read")

@@ -63,7 +63,7 @@ def _believed(ground: Ground, first: np.ndarray, floor_at_0: bool) -> MapFrame:
         return _UNCHECKED
     if leans <= _LEANS_DEG and off <= _OFF_M:
         return MapFrame(np.eye(4), f"z is up: the floor leans by {leans:.1f} degrees to it")
-    lies = f", and the floor lies {off:.2f} m from its 0" * floor_at_0
+    lies = f", and the floor is {off:.2f} m from its 0" * floor_at_0
     return MapFrame(ground.map_from_common, f"{_told(ground)}; the recorded z leans by {leans:.1f} degrees{lies}")
 
 

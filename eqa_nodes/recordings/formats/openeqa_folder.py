@@ -57,7 +57,7 @@ class OpenEqaFolder:
         if not self._colors.keys() & self._depths.keys() & self._poses.keys():
             raise StorageError(f"{folder} holds {len(self._colors)} colour images, {len(self._depths)} depth images "
                                f"and {len(self._poses)} poses, but no frame with all three: OpenEQA's "
-                               "extract-frames.py writes depth and poses unless told --rgb-only")
+                               "extract-frames.py writes depth and poses unless it is called with --rgb-only")
         self._cameras, sidecar = read_cameras(self.folder), self.folder / SIDECAR
         self._rows = _read_rows(sidecar, len(self._colors)) if sidecar.exists() else None
         if self._rows is not None and self._rows.keys() != self._colors.keys():
@@ -79,7 +79,8 @@ class OpenEqaFolder:
         if self._of_scannet:
             return self._cameras.frame(stamp_ns, rgb, raw, self._map_from_world @ matrix)
         if raw.shape != rgb.shape[:2]:
-            raise BadFrame(f"{self._depths[number]} is {raw.shape}, its colour image {rgb.shape[:2]}: wanted one size")
+            raise BadFrame(f"{self._depths[number]} is {raw.shape}, its colour image {rgb.shape[:2]}: both must have "
+                           "the same size")
         map_from_camera = MAP_FROM_GL @ matrix @ GL_FROM_OPTICAL
         depth_m = (raw * (DEPTH_RANGE_M / 65535)).astype(np.float32)
         k, row = pinhole(self._cameras.color, rgb.shape, 0.5), None if self._rows is None else self._rows[number]

@@ -70,7 +70,7 @@ def sure_depth(tree: ExportFiles, depths: Mapping[str, str], sure: Mapping[str, 
 def unsure_left_out(depth_m: np.ndarray, confidence: np.ndarray, what: object) -> np.ndarray:
     """Return depth with 0 where the device's confidence is 0. Raises BadFrame if the sizes differ."""
     if confidence.shape != depth_m.shape:
-        raise BadFrame(f"{what} is {confidence.shape}, its depth {depth_m.shape}: wanted one size")
+        raise BadFrame(f"{what} is {confidence.shape}, its depth {depth_m.shape}: both must have the same size")
     return np.where(confidence > 0, depth_m, np.float32(0))
 
 
@@ -208,8 +208,8 @@ class PolycamExport(HandHeldRecording):
             if not (1 <= width < 1 << 14 and 1 <= height < 1 << 14 and math.isfinite(fx)):
                 raise BadFrame(f"it has {width:g}x{height:g} pixels and a focal length of {fx:g}")
         except (BadFrame, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StorageError(f"{self._tree.path}/{name} is no camera of Polycam's raw data ({error!r}): {_RAW_DATA}"
-                               ) from error
+            raise StorageError(f"{self._tree.path}/{name} is not a camera of Polycam's raw data ({error!r}): "
+                               f"{_RAW_DATA}") from error
         return _PolycamCamera(pose, np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1]]), int(width), int(height))
 
 

@@ -43,7 +43,8 @@ def read_trajectory(path: Path) -> np.ndarray:
     try:
         poses = np.array(text_of(read_bounded(path)).split(), np.float64).reshape(-1, 19)[:, 3:].reshape(-1, 4, 4)
     except (BadFrame, ValueError) as error:
-        raise StorageError(f"trajectory {path} cannot be read ({error}): wanted ids and a 4x4 matrix each") from error
+        raise StorageError(f"trajectory {path} cannot be read ({error}): expected ids and a 4x4 matrix for each pose"
+                           ) from error
     rotations = poses[:, :3, :3]
     if not (np.abs(poses) <= FARTHEST_M).all() or not np.allclose(poses[:, 3], (0, 0, 0, 1)) or not np.allclose(
             rotations @ rotations.transpose(0, 2, 1), np.eye(3), atol=1e-3) or np.any(np.linalg.det(rotations) < 0):
@@ -148,7 +149,7 @@ def read_redwood(folder: Path, rate_hz: float = 30.0) -> RgbdFolder:
     poses = read_trajectory(folder / "trajectory.log")
     if not len(colors) == len(depths) == len(poses) > 0:
         raise StorageError(f"{folder} holds {len(colors)} colour and {len(depths)} depth images for {len(poses)} "
-                           "poses: wanted as many of each, at least one")
+                           "poses: the three numbers must be equal and not 0")
     moments = [RgbdFiles(round((i + 1) * 1e9 / rate_hz), *each)
                for i, each in enumerate(zip(colors, depths, poses, strict=True))]
     return RgbdFolder(folder, moments, FolderCamera(folder))
@@ -227,7 +228,7 @@ def _lines(path: Path) -> Iterator[tuple[float, list[str]]]:
         except ValueError:
             stamp = -1.0
         if not 0 <= stamp < 1e10 or not words:
-            raise StorageError(f"{path}, line {number} is {line!r:.80}: wanted a stamp in seconds, and what was then")
+            raise StorageError(f"{path}, line {number} is {line!r:.80}: expected a stamp in seconds and its entry")
         yield stamp, words
 
 

@@ -135,7 +135,7 @@ class RtabmapDatabase(HandHeldRecording):
             with closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True)) as database:
                 yield database
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
-            raise StorageError(f"{self._path} is no database of RTAB-Map that can be read: {error}; {_RENEW}"
+            raise StorageError(f"{self._path} is not a readable database of RTAB-Map: {error}; {_RENEW}"
                                ) from error
 
 

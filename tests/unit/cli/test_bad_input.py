@@ -102,7 +102,7 @@ def test_a_bag_that_was_cut_off_says_what_mends_it(words: tuple[str, ...], tmp_p
     file, = bag.glob("*.mcap")
     file.write_bytes(file.read_bytes()[:-200])
     said = refused(words, bag, capsys)
-    assert f"mend it in place with python -m eqa_nodes.recordings.bags.recover {bag}" in said
+    assert f"repair it in place with python -m eqa_nodes.recordings.bags.recover {bag}" in said
     assert recover(bag) > 0 and main([words[0], str(bag), *words[1:]]) == 0
 
 

@@ -167,7 +167,7 @@ def test_the_command_reads_the_topics_that_it_is_told(tmp_path: Path, capsys: py
     assert main(["history", "info", path, "--remap", "depth:=/elsewhere"]) == 2
     assert "has no topic '/elsewhere'" in capsys.readouterr().err
     assert main(["history", "export", path, str(tmp_path / "out"), "--remap", "depth"]) == 2
-    assert "is no remapping" in capsys.readouterr().err
+    assert "is not a remapping" in capsys.readouterr().err
 
 
 def test_labels_go_into_a_bag_or_are_counted(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_it_gives_up_with_all_that_was_tried() -> None:
 
 
 def test_without_a_costmap_or_a_view_it_says_so() -> None:
-    assert "nobody serves the costmap" in drive(ScriptedCommander([NO_PATH] * 2)).message
+    assert "no node serves the costmap" in drive(ScriptedCommander([NO_PATH] * 2)).message
     walled = costmap(["." * 9 + "#" + "." * 14] * 12)
     result = drive(ScriptedCommander([NO_PATH] * 2, walled))
     assert "no place on the costmap can be reached and sees the goal" in result.message

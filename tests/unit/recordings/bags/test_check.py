@@ -221,10 +221,10 @@ def _broken_definition(scene: Scene) -> list[Row]:
     (_gap, {"rate of color": "warning", "rate of depth": "warning", "drops of color": "warning",
             "drops of depth": "warning"}, "longest gap 1.40 s"),
     (_clock_set, {"rate of color": "warning", "rate of depth": "warning"},
-     "10.00 Hz (median), longest gap 0.10 s; beside it one pause or jump of the clock, of 3600.1 s"),
+     "10.00 Hz (median), longest gap 0.10 s; not counted: one pause or jump of the clock, of 3600.1 s"),
     (_dropped, {"drops of color": "warning", "counts of images": "warning"}, "3 of 19 missing (15.8%)"),
-    (_stamp_back, {"stamps of color": "error"}, "1 go back, 0 come twice, of 21"),
-    (_stamp_twice, {"stamps of color": "warning"}, "0 go back, 1 come twice, of 21"),
+    (_stamp_back, {"stamps of color": "error"}, "1 go back, 0 are repeated, of 21"),
+    (_stamp_twice, {"stamps of color": "warning"}, "0 go back, 1 are repeated, of 21"),
     (_millimetres, {"depth scale": "error"}, "millimetres were stored as metres"),
     (_metres_as_millimetres, {"depth scale": "error"}, "metres were stored as millimetres"),
     (_depth_of(30.0), {"depth scale": "warning"}, "median 30.000 m, 100%"),
@@ -393,7 +393,7 @@ def test_limits_of_images_that_cannot_be_decoded(bad: int, state: str) -> None:
 
 
 @pytest.mark.parametrize(("steps", "name", "state", "said"), [
-    ([1] * 199 + [-1, 3], "stamps", "warning", "1 go back, 0 come twice, of 202"),
+    ([1] * 199 + [-1, 3], "stamps", "warning", "1 go back, 0 are repeated, of 202"),
     ([1] * 98 + [-1, 3], "stamps", "warning", "1 go back"), ([1] * 97 + [-1, 3], "stamps", "error", "1 go back"),
     ([1] * 20 + [10], "rate", "ok", "10.00 Hz (median), longest gap 1.00 s"),
     ([1] * 20 + [11], "rate", "warning", "longest gap 1.10 s"),
@@ -427,7 +427,7 @@ def test_messages_that_the_metadata_tells_of_and_that_are_not_there(scene: Scene
     (folder / "metadata.yaml").write_text(text.replace("message_count: 20", "message_count: 25"))
     report = check_bag(folder)
     assert troubles(report) == {"drops of color": "warning", "drops of depth": "warning"}
-    assert "tells 25 messages, the bag holds 20" in finding(report, "drops of color").found
+    assert "announces 25 messages, the bag holds 20" in finding(report, "drops of color").found
     for fewer in (15, -40):
         (folder / "metadata.yaml").write_text(text.replace("message_count: 20", f"message_count: {fewer}"))
         assert set(troubles(check_bag(folder))) == (set() if fewer > 0 else {"color", "depth", "camera_info"})

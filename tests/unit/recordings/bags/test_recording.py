@@ -133,7 +133,7 @@ def test_a_slow_disk_costs_the_oldest_images_and_nothing_small(cdr: Cdr, tmp_pat
     assert [s for topic, s in found if topic == "/question"] == list(range(9))
     assert [s for topic, s in found if topic == COLOR] == [6, 7, 8]
     assert listener.lost == [1, 2, 3, 4, 5] and recording.dropped == {COLOR: 5} and recording.counts[COLOR] == 3
-    assert len(listener.reasons) == 5 and "slower than what comes in" in listener.reasons[0]
+    assert len(listener.reasons) == 5 and "slower than the incoming data" in listener.reasons[0]
 
 
 def test_a_small_message_waits_for_room_and_is_named_when_there_is_none(cdr: Cdr, tmp_path: Path,
@@ -148,7 +148,7 @@ def test_a_small_message_waits_for_room_and_is_named_when_there_is_none(cdr: Cdr
     recording.put("/question", 1, text)
     recording.put("/question", 2, text)
     recording.put(COLOR, 2, cdr.image(IMAGE, "rgb8", 2))  # no image to drop but this one
-    with pytest.raises(StorageError, match="disk took nothing for 0.3 s"):
+    with pytest.raises(StorageError, match="nothing could be written to the disk for 0.3 s"):
         recording.put("/question", 3, text)
     threading.Timer(0.1, disk.free.set).start()
     recording.put("/question", 4, text)

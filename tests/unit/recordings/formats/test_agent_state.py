@@ -72,8 +72,8 @@ def test_nothing_is_executed(habitat: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("data", "complaint"), [
-    (b"", "exhausted"), (b"garbage", "cannot be read"), (b"N.", "NoneType stands where habitat_sim"),
-    (b"(t.", "tuple stands where"), (b"\x80\x04}.", "dict stands where"), (b"].", "list stands where"),
+    (b"", "exhausted"), (b"garbage", "cannot be read"), (b"N.", "NoneType was found instead of habitat_sim"),
+    (b"(t.", "tuple was found instead of"), (b"\x80\x04}.", "dict was found instead of"), (b"].", "list was found instead of"),
     (b"cposix\nsystem\n(S'true'\ntR.", "names posix.system"), (b"(ibuiltins\nexec\n.", "names builtins.exec"),
     (b"Pid\n.", "outside of the file"), (b"\x82\x01.", "cannot be read"), (b"(.", "cannot be read"),
     (b"h\x05.", "cannot be read"), (b"}(]Nu.", "unhashable"), (b"}(K\x01u.", "odd number")])
@@ -84,11 +84,11 @@ def test_malformed_pickles_are_named(data: bytes, complaint: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(("field", "value", "complaint"), [
-    (0, [1, 2], "position is not 3 numbers"), (0, [1, 2, "x"], "str stands where a number"),
-    (0, [1, 2, float("nan")], "wanted finite"), (0, np.array([b"a", b"b", b"c"]), "something else than numbers"),
+    (0, [1, 2], "position is not 3 numbers"), (0, [1, 2, "x"], "str was found instead of a number"),
+    (0, [1, 2, float("nan")], "expected finite"), (0, np.array([b"a", b"b", b"c"]), "something else than numbers"),
     (0, [1, 2, 10**400], "too large"), (1, [0, 0, 0, 2], "not a unit quaternion"),
     (2, [], "sensor_states are not a dict"),
-    (2, {"rgb": 3}, "int stands where habitat_sim.agent.agent.SixDOFPose")])
+    (2, {"rgb": 3}, "int was found instead of habitat_sim.agent.agent.SixDOFPose")])
 def test_a_state_that_means_nothing_is_named(field: int, value: Any, complaint: str, habitat: Any,
                                              tmp_path: Path) -> None:
     values = [[0, 0, 0], [0, 0, 0, 1], {}]

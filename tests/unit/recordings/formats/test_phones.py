@@ -172,7 +172,7 @@ def test_a_damaged_camera_is_named(tmp_path: Path) -> None:
     folder = write_polycam(tmp_path / "tour", shots(2))
     camera = sorted((folder / "keyframes" / "corrected_cameras").iterdir())[1]
     camera.write_text(json.dumps({"t_00": 1}))
-    with pytest.raises(StorageError, match=f"{camera.name} is no camera of Polycam"):
+    with pytest.raises(StorageError, match=f"{camera.name} is not a camera of Polycam"):
         open_history(folder)
 
 
