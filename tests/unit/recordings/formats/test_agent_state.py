@@ -73,7 +73,8 @@ def test_nothing_is_executed(habitat: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("data", "complaint"), [
     (b"", "exhausted"), (b"garbage", "cannot be read"), (b"N.", "NoneType was found instead of habitat_sim"),
-    (b"(t.", "tuple was found instead of"), (b"\x80\x04}.", "dict was found instead of"), (b"].", "list was found instead of"),
+    (b"(t.", "tuple was found instead of"), (b"\x80\x04}.", "dict was found instead of"),
+    (b"].", "list was found instead of"),
     (b"cposix\nsystem\n(S'true'\ntR.", "names posix.system"), (b"(ibuiltins\nexec\n.", "names builtins.exec"),
     (b"Pid\n.", "outside of the file"), (b"\x82\x01.", "cannot be read"), (b"(.", "cannot be read"),
     (b"h\x05.", "cannot be read"), (b"}(]Nu.", "unhashable"), (b"}(K\x01u.", "odd number")])
