@@ -95,13 +95,6 @@ def test_a_long_way_keeps_its_ends_and_a_bounded_number_of_points() -> None:
     assert max(np.diff([x for x, _ in inset.path])) < 0.2
 
 
-def test_text_and_inset_are_over_the_image() -> None:
-    f = next(_frames(1))
-    pixels = drawn(f, 7, f.stamp_ns, Inset())
-    changed = (pixels != f.rgb).any(axis=2)
-    assert changed[:72, -72:].all() and changed[-12:, :100].any() and not changed[80:200].any()
-
-
 @pytest.mark.parametrize("size", [(480, 640), (160, 120), (240, 426), (1920, 1080)])
 def test_the_text_ends_within_the_image_of_any_shape(size: tuple[int, int]) -> None:
     white = np.full((size[1], size[0], 3), 255, np.uint8)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.cli import main
-from eqa_nodes.core.errors import BadPose, ConfigError, SimulatorError, StorageError
+from eqa_nodes.core.errors import ConfigError, SimulatorError, StorageError
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import (
     Pose2,
@@ -167,9 +167,3 @@ def test_a_look_from_elsewhere_leaves_the_robot_alone() -> None:
     after = simulator.act(Action.OBSERVE).frame
     assert after.pose == own.pose and (after.rgb == own.rgb).all()
     simulator.close()
-
-
-@pytest.mark.parametrize("rotation", [(1, 0, 0), (2, 0, 0, 0), (math.nan, 0, 0, 0)])
-def test_a_rotation_that_is_none_is_refused(rotation: Any) -> None:
-    with pytest.raises(BadPose, match="unit quaternion"):
-        transform_from_habitat((0, 0, 0), rotation)

@@ -101,15 +101,6 @@ def test_a_changing_picture_is_remembered_but_not_for_ever() -> None:
     assert sum(map(bool, reasons)) == 1 + MAX_CHANGES
 
 
-def test_driving_round_again_adds_nothing() -> None:
-    novelty = Novelty()
-    loop = [Pose2(2 * math.cos(a), 2 * math.sin(a), a + math.pi / 2) for a in np.arange(0, 2 * math.pi, 0.1)]
-    first = sum(bool(_feed(novelty, frame(1, pose))) for pose in loop)
-    again = sum(bool(_feed(novelty, frame(1, pose))) for pose in loop * 3)
-    assert 10 < first < 40
-    assert again == 0
-
-
 def test_the_image_is_encoded_the_same_each_time_and_close_to_the_original() -> None:
     f = frame(1, boxes={1: (10, 10, 30, 30)})
     jpeg = jpeg_of(f, 90)

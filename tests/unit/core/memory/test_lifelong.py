@@ -45,15 +45,6 @@ def test_a_second_tour_adds_little_and_hours_later_it_is_fresh_again(store: Memo
     assert _tour(store, NOON + 24 * HOUR) >= 0.5 * first  # how it is today has to be seen today
 
 
-def test_standing_still_for_an_hour_adds_nothing(store: MemoryStore) -> None:
-    rng = np.random.default_rng(0)
-    for second in range(0, 3600, 30):
-        pose = Pose2(*rng.normal(0, 0.01, 2), 0.0)
-        store.take(frame(NOON + second * SECOND, pose, {1: (10, 10, 40, 40)}), LABELS)
-    assert len(store) == 1
-    assert store.objects()[0].times == 120
-
-
 def test_maps_that_are_not_known_to_be_one_are_not_mixed(store: MemoryStore) -> None:
     store.take(frame(NOON, Pose2(1.0, 0.0, 0.0), {1: (10, 10, 40, 40)}), LABELS)
     store.reset("unknown", keep=True)
