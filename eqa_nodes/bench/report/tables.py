@@ -70,7 +70,7 @@ def score_table(scores: Scores, manifest: RunManifest, width: int) -> Group:
     tables = [terminal_table([column.heading.replace(" ", "\n", 1) for column in columns],
                              [[column.cell(row) for column in columns] for row in scores.rows], title=above,
                              bold=[k for k, row in enumerate(scores.rows) if row.name == "all"], wrapped=(0,),
-                             first_width=13) for columns, above in parts]
+                             first_width=12) for columns, above in parts]
     return Group(*tables, *notes_below(footnotes(scores) + sentences(scores, manifest)))
 
 
