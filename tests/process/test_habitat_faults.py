@@ -26,7 +26,6 @@ from sim_bridge.habitat.session import GPU, PYTHON, Device, WorkerLost, WorkerPr
 from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.simulator import Driving, EpisodeSetup, Viewing
 from tests.fixtures import habitat_scans, habitat_tape
-from tests.fixtures.habitat_echo import frame_seconds
 from tests.fixtures.logs import logged
 
 SMALL = RobotModel(camera=CameraModel(width=40, height=30))
@@ -230,10 +229,6 @@ def test_a_gpu_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(GPU, "fast")
     with pytest.raises(ConfigError, match="fast"):
         device_for()
-
-
-def test_what_a_frame_costs_can_be_measured_without_habitat() -> None:
-    assert len(frame_seconds(3, 64, 48)) == len(frame_seconds(3, 64, 48, labelled=True)) == 3
 
 
 @real

@@ -53,7 +53,7 @@ def _turns_on_the_spot(tour: Tour) -> list[int]:
     return scans
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("scene", ["toy:flat", "toy:storeys", "toy:room"])
 def test_a_trajectory_of_express_takes_10_to_100_actions(scene: str, seed: int) -> None:
     tour = plan_tour(scene, RECIPES["express"], seed)

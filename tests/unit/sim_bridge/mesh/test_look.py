@@ -12,12 +12,12 @@ import pytest
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge import rays
+from sim_bridge.house.export import export_glb
 from sim_bridge.house.world import HouseWorld
-from sim_bridge.mesh.load import sheets
+from sim_bridge.mesh.load import Y_UP, sheets, write_stage_config
 from sim_bridge.mesh.look import MeshRenderer, _wrapped
 from sim_bridge.mesh.model import CLAMP, MIRROR, REPEAT
 from tests.fixtures.houses import two_rooms
-from tests.fixtures.large_mesh import write_large_mesh
 from tests.fixtures.meshes import Glb, load, look
 
 DOWN = np.pi / 2  # a camera that looks straight down, at a square of 2 m around the origin that faces up
@@ -127,7 +127,8 @@ def test_labels_and_nothing(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> MeshRenderer:
     path = tmp_path_factory.mktemp("house") / "house.glb"
-    assert 15000 < write_large_mesh(two_rooms(), path, 20000) <= 20000
+    export_glb(two_rooms(), path)
+    write_stage_config(path, *Y_UP)
     return MeshRenderer(load(path))
 
 
