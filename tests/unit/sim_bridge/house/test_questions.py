@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from dataclasses import replace
 
 import pytest
 
-from sim_bridge.house.questions import CATEGORIES, candidates
+from sim_bridge.house.questions import CATEGORIES, candidates, lexicon, perception, places, reasoning, uses
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.world import world
@@ -85,7 +86,7 @@ def test_a_second_lamp_silences_questions_about_the_first() -> None:
 
 
 def test_what_is_on_and_above() -> None:
-    found = asked(home(), "object recognition")
+    found = asked(home(), perception.RECOGNITION)
     on_desk = next(c for q, c in found.items() if re.fullmatch(r"What (is|did I leave) on the desk in the study\?", q))
     assert (on_desk.answer, set(on_desk.targets), on_desk.need) == ("a laptop and a mug", {4, 5, 6}, 3)
     above = next(c for q, c in found.items() if "above the sofa" in q)
@@ -117,7 +118,7 @@ def test_which_of_two_is_on() -> None:
 
 def test_what_wastes_electricity_is_the_one_that_is_on() -> None:
     lamps = [obj(30, "floor lamp", 1, 5.0, 3.5, state="on"), obj(31, "desk lamp", 1, 6.0, 3.5, state="off")]
-    found = {q: c.answer for q, c in asked(home(*lamps), "world knowledge").items()}
+    found = {q: c.answer for q, c in asked(home(*lamps), reasoning.KNOWLEDGE).items()}
     assert found["What is wasting electricity in the study?"] == "the floor lamp"
     lamps[1].state = "on"
     assert "What is wasting electricity in the study?" not in asked(home(*lamps), "world knowledge")
@@ -143,7 +144,7 @@ def test_where_a_purpose_leads_to() -> None:
 
 
 def test_counts() -> None:
-    spatial = asked(home(), "spatial understanding")
+    spatial = asked(home(), places.SPATIAL)
     counts = [c for q, c in spatial.items() if re.match(r"How many chairs (are|are there) in the study", q)]
     assert [(c.answer, c.need) for c in counts] == [("3", 3)]
     with_armchair = asked(home(obj(30, "armchair", 1, 7.0, 3.5)), "spatial understanding")
@@ -172,3 +173,16 @@ def test_plural_kinds_take_are() -> None:
     found = [q for cat in ("attribute recognition", "object localization") for q in answers_about(house, cat, 30)]
     assert found
     assert not any(re.search("[Ii]s (the|my) headphones", q) for q in found)
+
+
+def test_all_questions_of_a_house_stay_the_same() -> None:
+    """A change here changes every data set of the built-in houses: it needs new reference tables."""
+    assert hashlib.sha256(repr(candidates(world(7).house)).encode()).hexdigest()[:16] == "c3b264f55c244758"
+
+
+def test_names_that_people_could_confuse() -> None:
+    assert lexicon.confusable("lamp", "floor lamp") and lexicon.confusable("sofa", "armchair")
+    assert lexicon.confusable("plate", "dish rack") and not lexicon.confusable("dish rack", "plate")
+    assert not lexicon.confusable("bed", "pet bed") and not lexicon.confusable("sofa", "oven")
+    assert uses.TOOLS[0] == uses.Use("heat water", ("kettle",), "at", ("oven", "microwave"))
+    assert uses.PLACES[0] == uses.Use("wash my clothes", ("washing machine",), "in")
