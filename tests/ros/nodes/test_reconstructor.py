@@ -7,10 +7,6 @@ from tests.fixtures.needs import need_ros
 need_ros()
 
 import sys
-import threading
-import time
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +19,13 @@ from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.nodes.reconstructor import ReconstructorNode
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import WAIT_S
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures import frames
+from tests.fixtures.observed_robot import ObservedRobot
 
 pytest.importorskip("open3d", reason="open3d is not installed: pip install 'eqa-nodes[map3d]'")
 
@@ -42,61 +39,29 @@ def frame(stamp: int) -> Frame:
     return shown
 
 
-class Camera:
-    """Publishes observations and hears what the node makes of them."""
+class Camera(ObservedRobot):
+    """Publishes observations, and keeps the clouds that the node makes of them."""
 
     def __init__(self, ros: Any, **parameters: Any) -> None:
         self.reconstructor = ros.add(ReconstructorNode, **{"reconstruction__min_views": 1, **parameters})
-        self.node = ros.plain("camera")
-        self._out = {key: self.node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name,
-                                                     qos(TOPICS[key].qos))
-                     for key in ("color", "depth", "camera_info", "tf", "answer")}
-        self._heard = threading.Condition()
-        self.taken: list[Any] = []
-        self.clouds: list[Any] = []
-        for key, store in (("acknowledged", self.taken), ("reconstruction", self.clouds)):
-            topic = TOPICS[key]
-            self.node.create_subscription(interface(topic.type), topic.name, partial(self._on, store), qos(topic.qos))
+        super().__init__(ros.plain("camera"), "reconstruction")
+        self.clouds = self.heard["reconstruction"]
+        self._answer = self.node.create_publisher(Answer, TOPICS["answer"].name, qos(TOPICS["answer"].qos))
         self.begin("e")
 
     def begin(self, episode: str, stamp: int = 0) -> None:
         request = Episode(episode_id=episode, header=convert.header(stamp))
         assert Remotes(self.node).service("reset_reconstructor").call(WAIT_S, episode=request).error_code == 0
 
-    def show(self, shown: Frame, map_from_odom: Transform = Transform.identity()) -> None:
-        """Publish an observation until it is acknowledged."""
-        stamp, end = shown.stamp_ns, time.monotonic() + WAIT_S
-        tf = [convert.transform_msg(convert.MAP, convert.ODOM, stamp, map_from_odom),
-              convert.transform_msg(convert.ODOM, convert.BASE, stamp, shown.map_from_base),
-              convert.transform_msg(convert.BASE, convert.CAMERA, stamp, shown.base_from_camera)]
-        while time.monotonic() < end:
-            for key, message in (("tf", interface("tf2_msgs/msg/TFMessage")(transforms=tf)),
-                                 ("camera_info", convert.camera_info_msg(shown.intrinsics, stamp)),
-                                 ("color", convert.image_msg(shown.rgb, "rgb8", stamp)),
-                                 ("depth", convert.image_msg(shown.depth_m, "32FC1", stamp))):
-                self._out[key].publish(message)
-            if self.until(lambda: any(messages.ns_of(m.stamp) == stamp for m in self.taken), 1.0):
-                return
-        pytest.fail("the observation was not acknowledged")
-
     def answer(self) -> None:
-        self._out["answer"].publish(Answer(answer="a red mug"))
+        self._answer.publish(Answer(answer="a red mug"))
 
     def cloud(self, stamp: int, points: bool = True) -> Any:
-        """Return the cloud of this stamp, with points or empty, once it is heard."""
+        """Return the cloud of this stamp, with points or empty, once it is received."""
         def fits(m: Any) -> bool:
             return messages.stamp_of(m) == stamp and (m.width > 0) == points
-        assert self.until(lambda: any(map(fits, self.clouds)), WAIT_S), [messages.stamp_of(m) for m in self.clouds]
+        assert self.until(lambda: any(map(fits, self.clouds))), [messages.stamp_of(m) for m in self.clouds]
         return next(filter(fits, self.clouds))
-
-    def until(self, done: Callable[[], bool], seconds: float) -> bool:
-        with self._heard:
-            return self._heard.wait_for(done, seconds)
-
-    def _on(self, store: list[Any], message: Any) -> None:
-        with self._heard:
-            store.append(message)
-            self._heard.notify_all()
 
 
 @pytest.fixture
@@ -111,7 +76,7 @@ def xyz_of(cloud: Any) -> np.ndarray:
 def test_a_cloud_has_the_fields_that_viewers_expect_and_the_frames_up_to_its_stamp(camera: Camera) -> None:
     shown = frame(SECOND)
     shown.rgb[:] = (200, 90, 30)
-    camera.show(shown)
+    camera.show(shown, "reconstructor")
     cloud = camera.cloud(SECOND)
     assert [(f.name, f.offset, f.datatype) for f in cloud.fields] == [
         ("x", 0, PointField.FLOAT32), ("y", 4, PointField.FLOAT32), ("z", 8, PointField.FLOAT32),
@@ -127,18 +92,18 @@ def test_a_cloud_has_the_fields_that_viewers_expect_and_the_frames_up_to_its_sta
 
 def test_clouds_come_every_few_seconds_of_the_stamps_after_an_answer_and_at_the_end(camera: Camera) -> None:
     for stamp in (SECOND, 2 * SECOND, 6 * SECOND, 7 * SECOND):
-        camera.show(frame(stamp))
+        camera.show(frame(stamp), "reconstructor")
     camera.cloud(6 * SECOND)
     assert {messages.stamp_of(m) for m in camera.clouds} == {0, SECOND, 6 * SECOND}
     camera.answer()
     camera.cloud(7 * SECOND)
-    camera.show(frame(8 * SECOND))
+    camera.show(frame(8 * SECOND), "reconstructor")
     camera.begin("")
     camera.cloud(8 * SECOND)
 
 
 def test_a_new_episode_begins_with_an_empty_cloud(camera: Camera) -> None:
-    camera.show(frame(SECOND))
+    camera.show(frame(SECOND), "reconstructor")
     camera.cloud(SECOND)
     camera.begin("f", 3 * SECOND)
     camera.cloud(3 * SECOND, points=False)
@@ -147,28 +112,29 @@ def test_a_new_episode_begins_with_an_empty_cloud(camera: Camera) -> None:
 
 def test_a_cloud_is_thinned_to_the_most_points(ros: Any) -> None:
     camera = Camera(ros, max_points=300)
-    camera.show(frame(SECOND))
+    camera.show(frame(SECOND), "reconstructor")
     assert 100 < camera.cloud(SECOND).width <= 300
 
 
 def test_what_cannot_be_used_is_counted_and_acknowledged(camera: Camera) -> None:
     empty = frame(SECOND)
     empty.depth_m[:] = np.nan
-    camera.show(empty)
+    camera.show(empty, "reconstructor")
     assert camera.reconstructor.counts["no depth within 4 m"] == 1
-    camera.show(frame(2 * SECOND))
+    camera.show(frame(2 * SECOND), "reconstructor")
     camera.cloud(2 * SECOND)
 
 
 def test_a_full_reconstruction_is_counted_and_stays(ros: Any) -> None:
     camera = Camera(ros, reconstruction__max_blocks=1)
-    camera.show(frame(SECOND))
-    assert any("one frame shows more blocks than memory may hold" in reason for reason in camera.reconstructor.counts)
+    camera.show(frame(SECOND), "reconstructor")
+    assert any("need more blocks than memory may hold" in reason for reason in camera.reconstructor.counts)
 
 
 def test_where_localisation_jumps_it_begins_anew(camera: Camera) -> None:
-    camera.show(frame(SECOND))
-    camera.show(frame(2 * SECOND), Transform((5.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
+    camera.show(frame(SECOND), "reconstructor")
+    moved = Transform((5.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+    camera.show(frame(2 * SECOND), "reconstructor", map_from_odom=moved)
     assert camera.reconstructor._built.frames == 1
     assert any("the reconstruction begins anew" in reason for reason in camera.reconstructor.counts)
 
