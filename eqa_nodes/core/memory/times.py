@@ -379,7 +379,7 @@ def clock_phrase(stamp_ns: int, now_ns: int = 0) -> str:
 def time_phrase(stamp_ns: int, now_ns: int) -> str:
     """Return "today at 18:32", "yesterday at ...", "on Monday 16 November 2026 at ..."; for simulators "12.5 s ..."."""
     if stamp_ns < WALL_NS:
-        return f"{stamp_ns / _SECOND:.1f} s after the start, {_ago(now_ns - stamp_ns)}"
+        return f"{stamp_ns / _SECOND:.1f} s after the start, {_time_ago(now_ns - stamp_ns)}"
     then, now = _local(stamp_ns), _local(now_ns)
     days = (now.date() - then.date()).days
     day = {0: "today", 1: "yesterday"}.get(days) or f"on {then:%A} {then.day} {then:%B %Y}"
@@ -395,7 +395,7 @@ def span_phrase(after_ns: int, before_ns: int) -> str:
     return f"from {begin} on" if before_ns == FOR_EVER else f"from {begin} to {end}"
 
 
-def _ago(span_ns: int) -> str:
+def _time_ago(span_ns: int) -> str:
     seconds = max(0, span_ns) / _SECOND
     if seconds < 90:
         return f"{seconds:.0f} s ago"
