@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from eqa_nodes.ros.rates import ERROR, OK, RING, STALE, UNKNOWN, WARN, Flow, LossCounter, RateWindow, judged
+from eqa_nodes.ros.rates import ERROR, OK, RING, STALE, UNKNOWN, WARN, ClockAlarm, Flow, LossCounter, RateWindow, judged
 
 S = 1_000_000_000
 
@@ -84,3 +86,21 @@ def test_gaps_in_a_publishers_numbers_are_lost_messages() -> None:
     assert [take(n, 1) for n in (7, 8, 11, 12)] == [0, 0, 2, 0]  # what was sent before it was heard is not lost
     assert [take(n, 2) for n in (1, 4)] == [0, 2] and gaps.lost == 4
     assert take(None, 1) == 0 and take(13, 1) == 0 and gaps.lost == 4  # a middleware that does not number them
+
+
+def test_each_kind_of_clock_jump_has_its_level_and_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = [0]
+    real = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: real() + ahead[0])
+    alarm = ClockAlarm(5.0)
+    assert alarm.report().verdict == (OK, "no clock jumped lately")
+    alarm.went_back(42.0)
+    verdict = alarm.report().verdict
+    assert verdict.level == WARN and "stamps went back by 42.0 s: begin a new episode" in verdict.message
+    ahead[0] = -3600 * 10**9
+    said = alarm.report()
+    assert said.verdict.level == WARN and "the wall clock was set back by 3600.0 s" in said.verdict.message
+    assert "makestep" in said.verdict.message and said.values["wall clock was set [times]"] == 1
+    alarm.stray("depth")
+    said = alarm.report()
+    assert said.verdict.level == ERROR and "depth is stamped in the future: synchronise" in said.verdict.message
