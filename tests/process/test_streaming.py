@@ -62,11 +62,10 @@ def write_long_bag(folder: Path, one: Frame, count: int) -> None:
     writer.close()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough  # tests/unit/recordings/bags/test_bags_streams.py shows it in short
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("minutes", [14, pytest.param(30, marks=pytest.mark.thorough)])
-def test_long_recordings_do_not_have_to_fit_in_memory(minutes: int, tmp_path: Path) -> None:
-    frames = minutes * 60 * RATE_HZ
+def test_long_recordings_do_not_have_to_fit_in_memory(tmp_path: Path) -> None:
+    frames = 14 * 60 * RATE_HZ
     write_long_bag(tmp_path / "long", frame(MARK_NS), frames)
     read = subprocess.run([sys.executable, "-c", READER, str(tmp_path / "long")], cwd=ROOT, check=True,
                           capture_output=True, text=True, timeout=250)

@@ -9,6 +9,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -42,6 +43,7 @@ def bounded_memory() -> Iterator[None]:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY_KB
 
 
+@cache
 def zstd_bomb(size: int) -> bytes:
     """Zeros, packed in pieces: the frame does not say how many."""
     packer = zstd.ZstdCompressor()
@@ -49,6 +51,7 @@ def zstd_bomb(size: int) -> bytes:
     return b"".join([*(packer.compress(piece) for _ in range(size >> 24)), packer.flush()])
 
 
+@cache
 def lz4_bomb(size: int) -> bytes:
     packer = lz4.frame.LZ4FrameCompressor(block_size=lz4.frame.BLOCKSIZE_MAX4MB)
     piece = bytes(1 << 24)
