@@ -67,10 +67,11 @@ def score_table(scores: Scores, manifest: RunManifest, width: int) -> Group:
     """
     title = headline(scores, manifest)
     parts = [(COLUMNS, title)] if width >= _WIDE else [(COLUMNS[:_COSTS], title), ((COLUMNS[0], *COLUMNS[_COSTS:]), "")]
+    longest = max(len(word) for row in scores.rows for word in row.name.split())
     tables = [terminal_table([column.heading.replace(" ", "\n", 1) for column in columns],
                              [[column.cell(row) for column in columns] for row in scores.rows], title=above,
                              bold=[k for k, row in enumerate(scores.rows) if row.name == "all"], wrapped=(0,),
-                             first_width=12) for columns, above in parts]
+                             first_width=max(12, longest)) for columns, above in parts]
     return Group(*tables, *notes_below(footnotes(scores) + sentences(scores, manifest)))
 
 
