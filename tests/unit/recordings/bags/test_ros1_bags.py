@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.cli import main
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings.histories import format_of, open_history
@@ -39,15 +38,6 @@ def test_compressed_images_and_lens_distortion(scene: Scene, tmp_path: Path) -> 
     assert len(frames) == scene.count
     assert np.abs(frames[0].rgb[H // 2, W // 2].astype(int) - scene.rgb(0)[H // 2, W // 2]).max() < 12
     assert frames[0].rgb[0, 0].tolist() != scene.rgb(0)[0, 0].tolist()  # the lens bends the corners
-
-
-def test_the_commands_take_it(scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_ros1(tmp_path / "tour.bag", scene.rows())
-    assert main(["history", "info", str(path)]) == 0
-    assert f"tour: {scene.count} frames of {W}x{H}, 0.5 s at 10.0 Hz" in capsys.readouterr().out
-    assert main(["doctor", "--bag", str(path)]) == 0
-    assert main(["history", "export", str(path), str(tmp_path / "folder")]) == 0
-    assert len(list(open_history(tmp_path / "folder"))) == scene.count
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.9])
