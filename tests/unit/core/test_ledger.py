@@ -127,21 +127,21 @@ def explored(folder: Path, limits: Limits, sample: Sample = UNICORN) -> EpisodeR
         return runner.run(sample)
 
 
-@pytest.mark.parametrize("steps", [1, 5, 12, 13, 30, 41])
+@pytest.mark.parametrize("steps", [1, 13, 30])
 def test_not_one_step_more_and_none_less(tmp_path: Path, steps: int) -> None:
     answer = explored(tmp_path, Limits(steps=steps)).answer
     assert answer.receipt.steps == steps and answer.error is ErrorCode.NONE
     assert answer.receipt.limit == f"{steps} steps" and f"ended by the limit of {steps} steps" in answer.message
 
 
-@pytest.mark.parametrize("metres", [0.1, 1.0, 3.0, 4.4])
+@pytest.mark.parametrize("metres", [0.1, 3.0])
 def test_not_a_metre_more(tmp_path: Path, metres: float) -> None:
     answer = explored(tmp_path, Limits(metres=metres)).answer
     assert metres - 0.26 < answer.receipt.metres <= metres + 1e-6
     assert answer.receipt.limit == f"{metres:g} metres"
 
 
-@pytest.mark.parametrize("poses", [1, 2, 3, 5])
+@pytest.mark.parametrize("poses", [1, 3])
 def test_not_a_pose_more_as_the_scorer_counts_them(tmp_path: Path, poses: int) -> None:
     result = explored(tmp_path, Limits(), replace(UNICORN, metadata={ALLOWED_POSES: poses}))
     receipt, trace = result.answer.receipt, tmp_path / "trace.zip"
@@ -172,10 +172,9 @@ def test_time_ends_a_drive_at_once(tmp_path: Path) -> None:
     assert answer.receipt.steps == 0 and answer.receipt.limit == "1e-06 seconds"
 
 
-@pytest.mark.parametrize("side_m", [4.0, 7.0])
-def test_the_robot_does_not_leave_its_area(tmp_path: Path, side_m: float) -> None:
+def test_the_robot_does_not_leave_its_area(tmp_path: Path) -> None:
     start = explored(tmp_path / "start", Limits(steps=1)).trace.poses[0][1]  # type: ignore[union-attr]
-    x, y, half = start.x, start.y, side_m / 2
+    x, y, half = start.x, start.y, 2.0
     area = ((x - half, y - half), (x + half, y - half), (x + half, y + half), (x - half, y + half))
     result = explored(tmp_path, Limits(area=area))
     assert result.trace is not None and len(result.trace.poses) > 13
@@ -310,7 +309,7 @@ class Asked(World):
         return ["regions" if '"regions"' in w else "views" if '"views"' in w else "answer" for w in words]
 
 
-@pytest.mark.parametrize("calls", range(1, 9))
+@pytest.mark.parametrize("calls", [1, 2, 5])
 def test_not_one_call_more_and_the_last_is_the_answer(calls: int) -> None:
     world = Asked()
     answer = world.ask_within(Limits(calls=calls))
@@ -321,7 +320,7 @@ def test_not_one_call_more_and_the_last_is_the_answer(calls: int) -> None:
 
 def test_a_reply_that_is_asked_for_again_costs_a_call_too() -> None:
     """14 calls: a broken reply is asked for twice, which was not counted before."""
-    for calls in range(1, 9):
+    for calls in (1, 2, 5):
         world = Asked(answer="What form?")
         answer = world.ask_within(Limits(calls=calls))
         assert len(world.backend.requests) <= calls and answer.abstained

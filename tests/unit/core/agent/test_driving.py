@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,9 +10,10 @@ import pytest
 
 from eqa_nodes.core.agent.driving import BoundedNavigator, DriveExecutor
 from eqa_nodes.core.agent.person import Dialogue, Permission
-from eqa_nodes.core.agent.questions import understood
+from eqa_nodes.core.agent.questions import Agent, understood
 from eqa_nodes.core.errors import ErrorCode, NavigationError
 from eqa_nodes.core.language.english import wish
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
@@ -173,6 +175,22 @@ def test_no_goal_outside_the_area_is_sent() -> None:
     assert navigator.go_to(THERE).code is NavCode.SUCCEEDED and len(world.allowed) == 1
 
 
+@pytest.mark.parametrize(("poses", "code"), [(2, NavCode.OUT_OF_POSES), (3, NavCode.OUT_OF_METRES),
+                                             (0, NavCode.OUT_OF_METRES)])
+def test_a_drive_that_uses_up_the_poses_says_so(poses: int, code: NavCode) -> None:
+    """The start is a pose, and so is the end of the drive."""
+    world = Noting()
+    navigator = bounded(world, Limits(poses=poses))
+    world.go_to = lambda *_: NavResult(NavCode.OUT_OF_METRES)  # type: ignore[method-assign]
+    assert navigator.go_to(THERE).code is code
+
+
+@pytest.mark.parametrize(("goal", "failures"), [
+    (Pose2(0.09, 0.0, math.radians(6)), 9), (Pose2(0.09, 0.0, math.radians(4)), 2), (Pose2(0.11, 0.0, 1.0), 2)])
+def test_a_turn_of_five_degrees_on_the_spot_is_no_failed_drive(goal: Pose2, failures: int) -> None:
+    assert driven([Decision(goal, "")] * 9) == failures
+
+
 @pytest.mark.parametrize("drive", [CONFIRM, DRY])
 def test_what_nobody_was_asked_for_is_not_sent(drive: str) -> None:
     world = Noting()
@@ -228,9 +246,6 @@ class Guide(World):
         return answer
 
     def put(self, question: Question) -> Answer:
-        from eqa_nodes.core.agent.questions import Agent
-        from eqa_nodes.core.protocols import Ports
-
         return Agent(Ports(self, self, self, self, self)).ask(question)
 
 
@@ -248,6 +263,13 @@ def test_a_drive_that_ends_elsewhere_is_no_showing() -> None:
         answer = Guide(code=code).put(Question("Where is the kettle?", show=True))
         assert answer.text and not answer.shown and answer.error is ErrorCode.NONE
         assert "not shown: the drive ended 3.16 m from where it was seen: a door is closed" in answer.message
+
+
+@pytest.mark.parametrize(("off_m", "turned_deg", "shown"), [
+    (0.5, 30.0, True), (0.51, 0.0, False), (0.0, 31.0, False)])
+def test_it_shows_within_half_a_metre_and_30_degrees(off_m: float, turned_deg: float, shown: bool) -> None:
+    at = Pose2(SEEN_FROM.x - off_m, SEEN_FROM.y, SEEN_FROM.yaw + math.radians(turned_deg) - 1e-9)
+    assert Guide(code=NavCode.BLOCKED, at=at).put(Question("Where is the kettle?", show=True)).shown is shown
 
 
 @pytest.mark.parametrize(("question", "why"), [
@@ -269,9 +291,6 @@ def test_there_is_nothing_to_show_for_an_answer_that_is_none() -> None:
 
 
 def test_a_showing_that_is_called_off_leaves_the_answer() -> None:
-    from eqa_nodes.core.agent.questions import Agent
-    from eqa_nodes.core.protocols import Ports
-
     guide = Guide()
     agent = Agent(Ports(guide, guide, guide, guide, guide), listener=lambda p: agent.cancel() if p.phase == "showing"
                   else None)

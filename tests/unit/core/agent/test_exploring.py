@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -167,3 +168,15 @@ def test_a_limit_of_the_question_ends_it_alike() -> None:
 
 def test_where_nothing_is_left_no_limit_is_named() -> None:
     assert judging_newest(OneByOne({}, seen=1, goals=1)).receipt.limit == ""
+
+
+@pytest.mark.parametrize(("off_m", "turned_deg", "judged"), [(0.149, 7.5, 1), (0.151, 0.0, 2), (0.0, 7.6, 2)])
+def test_a_stored_view_from_here_is_judged_else_the_newest(off_m: float, turned_deg: float, judged: int) -> None:
+    """Views 1 and 2 are stored; view 1 was taken off_m from where the robot stands."""
+    class Between(OneByOne):
+        def last(self) -> tuple[int, Pose2]:
+            return 2, Pose2(1.0 - off_m, 0.0, math.radians(turned_deg) - 1e-9)
+
+    world = Between({1: 0.9, 2: 0.9}, seen=2)
+    judging_newest(world)
+    assert world.judged_ids == [judged]

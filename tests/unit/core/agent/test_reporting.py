@@ -19,7 +19,6 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ModelError, StaleData
 from eqa_nodes.core.model import Completion
 from eqa_nodes.core.protocols import Ports
-from eqa_nodes.core.storage.codec import decode, dumps, loads
 from eqa_nodes.core.types.calls import CallPicture, ModelCall, option_at
 from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
@@ -176,12 +175,6 @@ def test_calls_are_stored_with_a_trace_and_without_pictures(tmp_path: Path) -> N
     assert load_trace(tmp_path / "with.zip").calls == calls
     grown = (tmp_path / "with.zip").stat().st_size - (tmp_path / "without.zip").stat().st_size
     assert 0 < grown < 2000
-
-
-def test_a_trace_of_an_earlier_version_has_no_calls() -> None:
-    data = loads(dumps(EpisodeTrace("Where?")))
-    del data["calls"]
-    assert decode(EpisodeTrace, data) == EpisodeTrace("Where?")
 
 
 def test_what_a_model_said_is_not_lost_with_the_robots_place() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,20 +19,18 @@ from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.agent.stopping import FEATURES, Calibration, Stop, load_calibration, make_stop, support_of
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.protocols import Ports
-from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled, WeighedOption
-from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import (
     Answer,
     Limits,
     Question,
-    RankedRegion,
     Recalled,
-    RecallQuery,
-    Receipt,
     Support,
     ViewAssessment,
 )
 from eqa_nodes.core.types.views import Keyframe
+from tests.fixtures.agent_world import GOAL, QUESTION, World
 
 LOOKS = Calibration((-4.0, 1.0, 2.0, 2.0, -0.5))  # the more places say the same, the likelier it is right
 
@@ -58,6 +57,35 @@ def test_features_are_finite_for_any_confidence_and_have_the_names_they_are_told
     features = Support(1.0, 3, 0.5, 60.0).features()
     assert features == pytest.approx((1.0, math.log(99), math.log(4), 0.5, 1.0))
     assert len(features) == len(FEATURES)
+
+
+@pytest.mark.parametrize(("sure", "places", "agrees", "likely"), [
+    (0.6, 2, 1.0, 1 - 0.4 ** 1.5), (0.6, 3, 0.5, 1 - 0.4 ** 1.5), (0.5, 2, 1.0, 1 - 0.5 ** 1.5), (0.49, 2, 1.0, 0.49),
+    (0.6, 1, 1.0, 0.6)])
+def test_each_further_place_with_the_same_answer_is_half_an_independent_look(
+        sure: float, places: int, agrees: float, likely: float) -> None:
+    """p = 1 - (1 - c) ^ (1 + (looks - 1) * agreement / 2), from a confidence of a half on."""
+    same = [view("red", 0.75 * n, 0.5) for n in range(places)]
+    other = [view("blue", 9.0, 0.5 * places * (1 / agrees - 1))] if agrees < 1 else []
+    assert Stop(0.7).agreeing(Answer("red", sure), [*same, *other]) == pytest.approx(likely)
+    assert Stop(0.7, LOOKS).agreeing(Answer("red", sure), same) == sure
+
+
+@pytest.mark.parametrize(("apart_m", "looks"), [(0.74, 1), (0.75, 2)])
+def test_places_three_quarters_of_a_metre_apart_are_two_looks(apart_m: float, looks: int) -> None:
+    assert support_of(Answer("red", 0.7), [view("red"), view("red", apart_m)]).looks == looks
+
+
+def test_a_probability_by_hand_and_at_its_bounds() -> None:
+    """-4 + 1 * ln(0.8 / 0.2) + 2 * ln(1 + 2) + 2 * 0.5 - 0.5 * 3 / 6 = 0.333."""
+    z = -4 + math.log(4) + 2 * math.log(3) + 1.0 - 0.25
+    assert LOOKS.probability(Support(0.8, 2, 0.5, 3.0)) == pytest.approx(1 / (1 + math.exp(-z)))
+    for weight, bound in ((-1e6, -30.0), (1e6, 30.0)):
+        extreme = Calibration((weight, 0.0, 0.0, 0.0, 0.0))
+        assert extreme.probability(Support(0.5, 0, 0.0, 0.0)) == pytest.approx(1 / (1 + math.exp(-bound)))
+    with pytest.raises(ConfigError, match="weights up to 1e"):
+        Calibration((1.1e6, 0.0, 0.0, 0.0, 0.0))
+    assert Support(0.0, 0, 0.0, 7.0).features()[1:] == pytest.approx((math.log(0.01 / 0.99), 0.0, 0.0, 1.0))
 
 
 supports = st.builds(Support, st.floats(0, 1), st.integers(0, 20), st.floats(0, 1), st.floats(0, 20))
@@ -123,52 +151,14 @@ def test_without_a_calibration_the_confidence_counts_and_an_abstention_never_doe
 
 
 @dataclass
-class World:
-    """All ports at once: drive n shows view n, which says what `says` has for it; `confirms` looks again are wanted."""
+class Saying(World):
+    """Each view says what `says` has for it, and is taken two metres from the one before."""
 
-    says: list[str]
-    confirms: int = 0
-    seen: int = 0
-    drives: list[str] = field(default_factory=list)
-
-    def travelled(self) -> Travelled:
-        return Travelled(self.seen, float(self.seen))
-
-    def last(self) -> tuple[int, Pose2]:
-        return self.seen, Pose2(float(self.seen), 0.0, 0.0)
-
-    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
-        self.seen += 1
-        return NavResult(NavCode.SUCCEEDED)
-
-    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
-        self.drives.append("again" if goal.y else "on")
-        return self.look_around(deadline_s, allowance)
-
-    def cancel(self) -> None:
-        raise AssertionError("nobody cancels")
-
-    def recall(self, query: RecallQuery) -> list[Recalled]:
-        return []
-
-    def recollect(self, question: str) -> None:
-        return None
-
-    def keep(self) -> None:
-        """Everything is kept."""
+    says: Sequence[str] = ()
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
-        return [Keyframe(i, i, Transform((2.0 * i, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)), b"")
+        return [Keyframe(i, i, Pose2(2.0 * i, 0.0, 0.0).transform(), b"")
                 for i in range(keyframe_id + 1, self.seen + 1)]
-
-    def spent(self) -> Receipt:
-        return Receipt()
-
-    def why_unanswerable(self, question: Question) -> str:
-        return ""
-
-    def regions(self, question: Question) -> list[RankedRegion]:
-        return []
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         return [ViewAssessment(v.id, v.stamp_ns, 0.9, 0.8, pose=v.pose, says=self.says[v.id - 1]) for v in views]
@@ -177,21 +167,12 @@ class World:
         texts = [self.says[item.keyframe.id - 1] for item in items]
         return Answer(max(dict.fromkeys(texts), key=texts.count), 0.8)
 
-    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> None:
-        """List no options: views are judged one by one."""
+    def decide(self, question: Question, *_: object) -> Decision:  # type: ignore[override]
+        return Decision(GOAL if self.seen < len(self.says) else None, "on")
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
-               advice: Sequence[WeighedOption] = ()) -> Decision:
-        return Decision(Pose2(1.0, 0.0, 0.0) if self.seen < len(self.says) else None, "on")
 
-    def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
-                regions: Sequence[RankedRegion]) -> Decision:
-        self.confirms -= 1
-        return Decision(Pose2(1.0, 1.0, 0.0) if self.confirms >= 0 else None, "again")
-
-    def ask(self, limits: Limits | None = None, **config: object) -> Answer:
-        agent = Agent(Ports(self, self, self, self, self), AgentConfig(**config))  # type: ignore[arg-type]
-        return agent.ask(Question("What colour is the mug?", "q", limits=limits or Limits()))
+def saying(*says: str, **more: Any) -> Saying:
+    return Saying({}, says=says, **more)
 
 
 @pytest.fixture
@@ -212,47 +193,49 @@ def test_the_label_answerer_is_calibrated_and_a_parameter_file_wins(tmp_path: Pa
 
 
 def test_thin_support_drives_on_where_confidence_alone_would_stop(by_looks: str) -> None:
-    at_once, later = World(["red"] * 5), World(["red"] * 5)
+    at_once, later = saying(*["red"] * 5), saying(*["red"] * 5)
     assert at_once.ask().text == later.ask(calibration=by_looks).text == "red"
     assert (at_once.seen, later.seen) == (1, 2)
 
 
 def test_views_that_disagree_keep_it_looking(by_looks: str) -> None:
-    world = World(["red", "blue", "blue", "blue", "blue", "blue"])
+    world = saying("red", *["blue"] * 5)
     answer = world.ask(calibration=by_looks)
     assert answer.text == "blue" and world.seen == 4 and 0.7 <= answer.confidence < 1
 
 
 def test_a_look_alike_is_looked_at_again_and_does_not_stand(by_looks: str) -> None:
-    world = World(["red", "red", "blue", "blue", "blue", "blue", "blue", "blue"], confirms=1)
+    world = saying("red", "red", *["blue"] * 6, confirms=1)
     assert world.ask(calibration=by_looks).text == "blue"
-    assert world.drives[:3] == ["on", "again", "on"]
+    assert world.calls[:6] == ["regions", "look", "drive", "drive", "keep", "drive"]
 
 
 def test_below_the_line_of_a_risk_it_does_not_know(by_looks: str) -> None:
-    answer = World(["red", "blue"]).ask(calibration=by_looks, risk=0.05)
+    answer = saying("red", "blue").ask(calibration=by_looks, risk=0.05)
     assert answer.abstained and not answer.text
     assert answer.message.startswith("I don't know: 'red' is right with a chance of 0.")
-    assert World(["red", "blue"]).ask(calibration=by_looks, risk=0.5).text == "red"  # a risk that allows for it
+    assert saying("red", "blue").ask(calibration=by_looks, risk=0.5).text == "red"  # a risk that allows for it
 
 
 def test_a_limit_or_a_failure_does_not_talk_it_into_an_answer(by_looks: str) -> None:
-    class Broken(World):
-        def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
+    class Broken(Saying):
+        def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
             return NavResult(NavCode.FAILED, "a wheel came off")
 
     for limits in (Limits(steps=1), Limits(steps=2)):
-        limited = World(["red", "blue"]).ask(limits, calibration=by_looks, risk=0.05)
+        world = saying("red", "blue")
+        agent = Agent(Ports(world, world, world, world, world), AgentConfig(calibration=by_looks, risk=0.05))
+        limited = agent.ask(QUESTION._replace(limits=limits))
         assert limited.abstained and not limited.text
-    broken = Broken(["red", "blue"]).ask(calibration=by_looks, risk=0.05)
+    broken = Broken({}, says=("red", "blue")).ask(calibration=by_looks, risk=0.05)
     assert broken.abstained and not broken.text and broken.error is ErrorCode.NAVIGATION
     assert "a wheel came off" in broken.message
 
 
 def test_when_exploration_ends_without_an_answer_the_reason_is_told() -> None:
-    class Empty(World):
+    class Empty(Saying):
         def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
             return [ViewAssessment(v.id, v.stamp_ns, 0.0, 0.0, pose=v.pose) for v in views]
 
-    answer = Empty(["red"]).ask()
+    answer = Empty({}, says=("red",)).ask()
     assert answer.abstained and answer.message == "nothing was seen that bears on the question; on"

@@ -95,11 +95,13 @@ def test_the_robot_waits_for_somebody_who_leaves_the_doorway(tmp_path: Path) -> 
     assert simulator.nearest_m >= 0.0
 
 
+@pytest.mark.thorough
 def test_without_waiting_the_search_is_over_before_they_leave(tmp_path: Path) -> None:
     answer = asked(tmp_path, Doorway(leaves_s=15.0), waits=0).answer
     assert answer.abstained and answer.receipt.steps < 50 and "waited" not in answer.message
 
 
+@pytest.mark.thorough
 def test_a_question_ends_with_somebody_in_the_doorway_for_minutes(tmp_path: Path) -> None:
     simulator = Doorway(leaves_s=600.0)
     answer = asked(tmp_path, simulator).answer

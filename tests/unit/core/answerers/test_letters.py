@@ -6,7 +6,7 @@ import string
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.judges.base import JudgeOptions
@@ -48,6 +48,7 @@ def test_every_letter_in_every_form(form: str, index: int) -> None:
     assert match_choice(filled(form, index, ROOMS[index]), ROOMS) == index
 
 
+@settings(max_examples=10)
 @given(st.integers(2, 26), st.data())
 def test_menus_of_any_length(n: int, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, n - 1))
@@ -92,12 +93,14 @@ def test_i_is_the_ninth_letter_and_a_pronoun() -> None:
     assert match_choice("I would say that it cannot be told", nine) is None
 
 
+@settings(max_examples=30)
 @given(st.text(max_size=80), st.lists(st.text(max_size=12), min_size=1, max_size=30))
 def test_any_reply_is_read_or_is_none_of_them(reply: str, choices: list[str]) -> None:
     index = match_choice(reply, choices)
     assert index is None or 0 <= index < len(choices)
 
 
+@settings(max_examples=30)
 @given(st.sampled_from(FORMS), st.sampled_from(range(4)), st.text(" \n\t", max_size=3), st.text(" \n\t", max_size=3))
 def test_blanks_around_a_reply_mean_nothing(form: str, index: int, before: str, after: str) -> None:
     assert match_choice(before + filled(form, index, "") + after, ROOMS) == index

@@ -39,7 +39,7 @@ def test_things_of_other_names_or_places_are_others() -> None:
     assert objects_in([table(1, 500, Pose2(-2.1, 0.0, 0.0))], None) == []  # farther than 4 m
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.permutations(HOME), st.floats(0.5, 8.0))
 def test_the_order_of_the_views_changes_nothing(views: list[Keyframe], range_m: float) -> None:
     found = objects_in(views, None, range_m)
@@ -63,6 +63,27 @@ def test_boxes_tell_how_things_stand() -> None:
                box("box", (0.1, 0.1, 0.1), (0.3, 0.3, 0.3))]
     named = {(objects[r.a].kind, r.name, objects[r.b].kind) for r in relations(objects)}
     assert named == {("cup", "on", "table"), ("chair", "next to", "table"), ("box", "in", "table")}
+
+
+@pytest.mark.parametrize(("gap_m", "related"), [(0.5, True), (0.51, False)])
+def test_things_half_a_metre_apart_are_related(gap_m: float, related: bool) -> None:
+    pair = [box("sofa", (0.0, 0.0, 0.0), (2.0, 1.0, 0.8)), box("lamp", (2.0 + gap_m, 0.0, 0.0), (3.0, 0.4, 1.6))]
+    assert bool(relations(pair)) is related
+
+
+@pytest.mark.parametrize(("low", "top", "name"), [
+    (0.8, 0.9, "on"), (0.9, 1.0, "on"), (0.91, 1.0, "next to"), (0.1, 0.3, "in")])
+def test_on_is_within_a_decimetre_of_the_top(low: float, top: float, name: str) -> None:
+    pair = [box("table", (0.0, 0.0, 0.0), (1.0, 1.0, 0.8)), box("cup", (0.2, 0.2, low), (0.4, 0.4, top))]
+    assert [(r.a, r.name, r.b) for r in relations(pair)] == [(1, name, 0)]
+
+
+@pytest.mark.parametrize(("inside_m", "name"), [(0.36, "on"), (0.34, "next to")])
+def test_seven_tenths_of_a_footprint_lie_on_it(inside_m: float, name: str) -> None:
+    """A tray of 0.5 m x 1 m of which a part reaches over the edge of the table."""
+    pair = [box("table", (0.0, 0.0, 0.0), (1.0, 1.0, 0.8)), box("tray", (1.0 - inside_m, 0.0, 0.8),
+                                                               (1.5 - inside_m, 1.0, 0.9))]
+    assert [r.name for r in relations(pair)] == [name]
 
 
 corner = st.tuples(*[st.floats(-2, 2)] * 3)

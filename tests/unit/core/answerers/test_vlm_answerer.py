@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from eqa_nodes.core.answerers.common import AnswererOptions
+from eqa_nodes.core.answerers.snapshot import SnapshotAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.model import Choice, Completion, Message, choose_verbalised, json_object
@@ -40,12 +42,6 @@ def test_one_call_shows_all_views_as_they_are() -> None:
     assert any("(2.0, 2.0) m, looking to 90 degrees" in str(part) for part in backend.requests[0][1].parts)
 
 
-def test_an_answer_is_asked_from_pictures_in_order_of_time() -> None:
-    answer, backend = _run(answer_json(images=[3]), items=[ITEMS[2], ITEMS[0], ITEMS[1]])
-    assert [part for part in backend.requests[0][1].parts if isinstance(part, bytes)] == [one.jpeg for one in VIEWS]
-    assert [e.keyframe_id for e in answer.evidence] == [3]
-
-
 def test_entries_in_any_order_belong_to_their_picture() -> None:
     reply = json.loads(views_json(3, 1, 2))
     reply["views"][0]["relevance"] = 0.1
@@ -68,15 +64,6 @@ def test_labels_of_a_simulator_make_an_answer_privileged() -> None:
         answerer.assess(QUESTION, [VIEWS[0], labelled])
     assert answerer.spent().privileged == ("labels",)
     assert answerer.answer(QUESTION, []).receipt.privileged == ()
-
-
-def test_large_images_are_scaled_on_request() -> None:
-    big = view(1, Pose2(0, 0, 0), jpeg=red_jpeg(640, 480))
-    backend = ScriptedBackend([views_json(1, 2)])
-    VlmAnswerer(backend, VlmConfig(max_side_px=320)).assess(QUESTION, [big, VIEWS[0]])
-    sent = [part for part in backend.requests[0][1].parts if isinstance(part, bytes)]
-    assert Image.open(io.BytesIO(sent[0])).size == (320, 240)
-    assert sent[1] == VIEWS[0].jpeg
 
 
 @pytest.mark.parametrize("jpeg", [b"", b"not an image"])
@@ -118,7 +105,11 @@ NOTHING = WRONG[:4]  # in which no object is found: the pictures are shown again
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_form_is_asked_again_once(wrong: str) -> None:
+def test_a_wrong_form_is_asked_again_once_and_a_second_one_is_an_error(wrong: str) -> None:
+    backend = ScriptedBackend([wrong, wrong, answer_json()])
+    with pytest.raises(ModelError, match=r"^wrong form: scripted answered twice"):
+        VlmAnswerer(backend).answer(QUESTION, ITEMS)
+    assert backend.usage.calls == 2
     answer, backend = _run(wrong, answer_json())
     assert answer.text == "gray"
     assert answer.receipt.calls == 2
@@ -132,14 +123,6 @@ def test_a_wrong_form_is_asked_again_once(wrong: str) -> None:
     assert [part for part in again[1].parts if part != "(A picture was shown here.)"] == [
         part for part in asked[1].parts if isinstance(part, str)]
     assert again[2] == Message("assistant", (wrong,))
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_a_second_wrong_form_is_an_error(wrong: str) -> None:
-    backend = ScriptedBackend([wrong, wrong, answer_json()])
-    with pytest.raises(ModelError, match=r"^wrong form: scripted answered twice"):
-        VlmAnswerer(backend).answer(QUESTION, ITEMS)
-    assert backend.usage.calls == 2
 
 
 @pytest.mark.parametrize(("prose", "text"), [
@@ -219,17 +202,11 @@ def test_an_abstention_says_why_where_the_model_does(why: object, said: str) -> 
     assert answer.abstained and answer.message == "the views do not answer the question" + said
 
 
-def test_abstaining() -> None:
-    answer, _ = _run(answer_json(abstain=True, answer="", images=[]))
-    assert answer.abstained
-    assert not answer.text
-    assert answer.message
-
-
-def test_only_the_best_views_are_shown() -> None:
-    backend = ScriptedBackend([answer_json(images=[1])])
-    answer = VlmAnswerer(backend, VlmConfig(max_images=1)).answer(QUESTION, ITEMS)
-    assert [e.keyframe_id for e in answer.evidence] == [1]
+def test_only_the_best_views_are_shown_in_order_of_time() -> None:
+    backend = ScriptedBackend([answer_json(images=[2])])
+    answer = VlmAnswerer(backend, VlmConfig(max_images=2)).answer(QUESTION, [ITEMS[2], ITEMS[0], ITEMS[1]])
+    assert [part for part in backend.requests[0][1].parts if isinstance(part, bytes)] == [VIEWS[0].jpeg, VIEWS[2].jpeg]
+    assert [e.keyframe_id for e in answer.evidence] == [3]
 
 
 def test_over_a_real_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,3 +267,20 @@ def test_an_answer_says_where_in_its_pictures_the_proof_is(points: object, notes
 def test_a_single_point_needs_no_list_of_its_own() -> None:
     answer, _ = _run(answer_json(images=[1], points=[0.5, 0.25]))
     assert [e.note for e in answer.evidence] == ["pointed at (0.500 0.250)"]
+
+
+def _large() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (1280, 960), "gray").save(out, "JPEG")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("made", [VlmAnswerer, SnapshotAnswerer])
+@pytest.mark.parametrize(("options", "longest"), [({}, 512), ({"max_side_px": 320}, 320), ({"max_side_px": 0}, 1280)])
+def test_pictures_have_the_configured_size(made: type[VlmAnswerer], options: dict[str, int], longest: int) -> None:
+    backend = ScriptedBackend([""] * 2)
+    answerer = made.from_options(AnswererOptions(lambda: backend, **options))
+    with pytest.raises(ModelError, match="^wrong form"):
+        answerer.assess(Question("Where is it?"), [view(1, Pose2(0.0, 0.0, 0.0), jpeg=_large())])
+    shown = [part for message in backend.requests[0] for part in message.parts if isinstance(part, bytes)]
+    assert [max(Image.open(io.BytesIO(jpeg)).size) for jpeg in shown] == [longest]

@@ -1,4 +1,4 @@
-"""What a model is shown: letters where the places are, and untouched pictures elsewhere."""
+"""What a model is shown: letters where the places are, untouched pictures elsewhere; and in which scale it points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
+from eqa_nodes.core.answerers.vlm_views import (
+    PIXELS,
+    SHARES,
+    THOUSANDTHS,
+    PointScale,
+    heading,
+    lettered,
+    picture,
+    point_in,
+)
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
@@ -102,3 +111,43 @@ def test_the_heading_says_where_and_what() -> None:
     assert heading(2, one, lettered(one)) == (
         "Picture 2: taken at (1.0, 2.0) m, looking to 0 degrees, letters A, B, C, a sofa")
     assert heading(2, placed(), {}) == "Picture 2: taken at (1.0, 2.0) m, looking to 0 degrees"
+
+
+SENT = (512, 384)
+
+
+def read(scale: PointScale, *points: object, size: tuple[int, int] = SENT) -> list[tuple[float, float] | None]:
+    name = scale.of([(point, size) for point in points])
+    return [point_in(point, size, name) for point in points]
+
+
+@pytest.mark.parametrize(("points", "size", "scale"), [
+    ([[0.4, 0.37]], SENT, SHARES), ([[1, 0.5], [0, 1.0]], SENT, SHARES), ([], SENT, SHARES), (["middle"], SENT, SHARES),
+    ([[400, 370]], SENT, THOUSANDTHS), ([[400, 370], [700, 420]], SENT, THOUSANDTHS),
+    ([[400, 370], [100, 380], [500, 120], [90, 90]], SENT, PIXELS), ([[1100, 200], [40, 90]], (1280, 960), PIXELS),
+    ([[400, 370], [100, 380], [500, 120], [90, 90]], (1280, 960), THOUSANDTHS)])
+def test_the_scale_is_decided_once_a_reply(points: list[object], size: tuple[int, int], scale: str) -> None:
+    assert PointScale().of([(point, size) for point in points]) == scale
+
+
+def test_one_point_of_a_model_that_writes_thousandths() -> None:
+    assert read(PointScale(), [400, 370]) == [(0.4, 0.37)]
+
+
+def test_what_a_model_writes_is_remembered() -> None:
+    thousandths = PointScale()
+    assert read(thousandths, [700, 420]) == [(0.7, 0.42)]
+    for _ in range(3):
+        assert read(thousandths, [400, 370]) == [(0.4, 0.37)]
+    pixels = PointScale()
+    read(pixels, [1100, 200], size=(1280, 960))
+    assert read(pixels, [128, 96]) == [(0.25, 0.25)]
+    assert read(pixels, [0.25, 0.5]) == [(0.25, 0.5)]
+
+
+@pytest.mark.parametrize(("value", "point"), [
+    ({"x": 250, "y": 500}, (0.25, 0.5)), ([[250, 500]], (0.25, 0.5)), (["25%", "50%"], (0.25, 0.5)),
+    ([200, 400, 300, 600], (0.25, 0.5)), ({"x": 250}, None), ([[250], [500]], None), ([], None),
+    ({"x": 1, "y": []}, None), ([2000, 3], None), ([-1, 500], None)])
+def test_points_are_read_in_the_forms_that_models_write(value: object, point: tuple[float, float] | None) -> None:
+    assert point_in(value, SENT, THOUSANDTHS) == point
