@@ -33,7 +33,7 @@ _UNITS = {"steps": "steps", "metres": "metres", "seconds": "seconds", "calls": "
           "money": "units of money", "poses": "poses"}
 _SAID = "ended by the limit of "
 _FOUND = re.compile(f"(?:^|; ){_SAID}([^;]+)$")
-_NO_CALLS = "calls: the question may make no more of them"
+_NO_CALLS = "calls: the question may make no further model call"
 _LEAST_REPLY = 32  # minimum useful length of a reply, tokens
 _CHARS_PER_TOKEN, _IMAGE_TOKENS = 4, 255  # to estimate the input of a call before the server has counted it
 
@@ -322,7 +322,7 @@ def _reply_within(left: CallBudget, usage: Usage, messages: Sequence[Message], m
     reply = min(left.tokens, payable) - tokens_read(messages)
     if left.money <= 0 or reply < min(_LEAST_REPLY, max_tokens):
         name = "tokens" if left.tokens <= payable and left.money > 0 else "money"
-        raise LimitReached(f"{name}: what is left does not do for another call")
+        raise LimitReached(f"{name}: the remaining budget is too small for another call")
     return int(min(max_tokens, reply))
 
 

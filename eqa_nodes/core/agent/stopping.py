@@ -234,5 +234,6 @@ class Answers:
         """Return the answer, or "I don't know" if a risk is set and the answer is less certain than it requires."""
         if not self._stop.abstain or self._question.force_guess or self.enough(answer) or answer.abstained:
             return answer
-        return replace(answer, text="", abstained=True, message=f"I don't know: {answer.text!r} is right with a chance "
-                       f"of {answer.confidence:.2f}, and the accepted risk asks for {self._stop.threshold:.2f}")
+        why = (f"confidence {answer.confidence:.2f} is below the threshold {self._stop.threshold:.2f} of the accepted "
+               "risk")
+        return replace(answer, text="", abstained=True, message=f"I don't know: {answer.text!r}: {why}")

@@ -69,8 +69,8 @@ def check_question(text: str) -> str:
     if len(text) > MAX_QUESTION_CHARS:
         raise BadQuestion(f"the question is {len(text)} characters long: at most {MAX_QUESTION_CHARS} are read")
     if not storable(stripped):
-        raise BadQuestion(f"the question {stripped[:60]!r} holds a NUL or half of a surrogate pair, which is no "
-                          "character: type it again")
+        raise BadQuestion(f"the question {stripped[:60]!r} contains an invalid character (NUL or a lone surrogate): "
+                          "type it again")
     return stripped
 
 

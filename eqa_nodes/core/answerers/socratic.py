@@ -116,7 +116,7 @@ class Captioner:
             reply = backend.generate((Message("system", (system,)), Message("user", parts)), MAX_TOKENS)
             if text := " ".join(printable(reply.text).split())[:MAX_CHARS]:
                 return text
-        raise ModelError(f"empty: {backend.model} described a picture twice with no word")
+        raise ModelError(f"empty: {backend.model} returned an empty caption twice")
 
 
 def as_list(tag: str, lines: Sequence[str]) -> str:

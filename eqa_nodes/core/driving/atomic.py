@@ -102,7 +102,7 @@ class AtomicNavigator:
             if self._canceled.is_set():
                 raise DriveEnded(NavCode.CANCELED, "canceled")
             if self._now() >= until:
-                raise DriveEnded(NavCode.TIMEOUT, f"not there after {deadline_s:g} s")
+                raise DriveEnded(NavCode.TIMEOUT, f"did not arrive within {deadline_s:g} s")
 
         return check
 

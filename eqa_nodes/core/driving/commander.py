@@ -129,7 +129,7 @@ _CONTROLLER = (_UNSAID, EndMeaning(_FAILED, False, "no such controller: look at 
 _SMOOTHER = (_UNSAID, EndMeaning(_FAILED, False, "no such smoother: look at the parameters of smoother_server"), _LATE,
              EndMeaning(_BLOCKED, True, "the smoothed path collides"), EndMeaning(_BLOCKED, True, "no smooth path"),
              EndMeaning(_BLOCKED, True, "the path is not valid"))
-_INPUT = EndMeaning(_FAILED, False, "a behavior was asked for something that it cannot do")
+_INPUT = EndMeaning(_FAILED, False, "a behavior got an invalid request")
 _NAVIGATOR = (_UNSAID, _TREE, _TF, _LATE)
 _FROM: dict[int, tuple[EndMeaning, ...]] = {
     100: _CONTROLLER, 200: _PLANNER, 300: _PLANNER, 500: _SMOOTHER, 700: (_UNSAID, _LATE, _TF, _AHEAD),
@@ -138,12 +138,12 @@ _FROM: dict[int, tuple[EndMeaning, ...]] = {
 MEANINGS = {first + i: meaning for first, meanings in _FROM.items() for i, meaning in enumerate(meanings)}
 
 _STATES = {
-    TaskState.CANCELED: EndMeaning(NavCode.CANCELED, False, "Nav2's goal was canceled by somebody else"),
+    TaskState.CANCELED: EndMeaning(NavCode.CANCELED, False, "another client canceled Nav2's goal"),
     TaskState.REPLACED: EndMeaning(
-        NavCode.CANCELED, False, "the goal of another client, such as RViz, took its place"),
+        NavCode.CANCELED, False, "the goal of another client, such as RViz, replaced it"),
     TaskState.REJECTED: EndMeaning(_BLOCKED, True, "Nav2 rejected the goal"),
-    TaskState.ELSEWHERE: EndMeaning(_BLOCKED, True, "Nav2 says that the robot arrived, and it did not"),
-    TaskState.LOST: EndMeaning(_FAILED, True, "Nav2 is gone")}
+    TaskState.ELSEWHERE: EndMeaning(_BLOCKED, True, "Nav2 reports success, but the robot is not at the goal"),
+    TaskState.LOST: EndMeaning(_FAILED, True, "Nav2 does not answer")}
 
 
 def meaning_of(end: TaskEnd) -> EndMeaning:

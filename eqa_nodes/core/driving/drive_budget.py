@@ -51,7 +51,7 @@ class DriveBudget:
         self._entered = False
         if self._begun is None and math.isfinite(allowance.metres):
             raise DriveEnded(NavCode.FAILED,
-                             f"no odometry has come, and the drive is limited to {allowance.metres:.2f} m: "
+                             f"no odometry has arrived, and the drive is limited to {allowance.metres:.2f} m: "
                              "does the robot publish odom?")
 
     def check(self, at: Pose2, then: Pose2, ahead: Travelled) -> None:
@@ -156,7 +156,7 @@ class Gates:
         if not least:
             return ""
         if self._battery is None or now_s - self._battery[1] > oldest_s:
-            return (f"the charge of the battery is not known: battery_state said nothing valid in {oldest_s:g} s; "
+            return (f"the charge of the battery is not known: no valid battery_state arrived in {oldest_s:g} s; "
                     "remap it, or set gates.battery_min to 0")
         share = self._battery[0]
         return "" if share >= least else f"the battery is at {share:.0%}, and the limit is {least:.0%}: charge it"
@@ -166,7 +166,7 @@ class Gates:
         if not any(limits):
             return ""
         if self._spread is None:
-            return ("how well the robot is localised is not known: amcl_pose said nothing valid; remap it, or set "
+            return ("how well the robot is localised is not known: no valid amcl_pose arrived; remap it, or set "
                     "gates.std_m and gates.std_rad to 0")
         for value, limit, unit in zip(self._spread, limits, ("m", "rad")):
             if limit and value > limit:

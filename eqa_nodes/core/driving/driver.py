@@ -247,13 +247,13 @@ class _GoalDrive:
         self._leash.check(at, then, Travelled(0, max(at.distance(then), self._least_m)))
         if now_s >= self._until:
             tried = f": {self._all_tried()}" if self._tried else ""
-            raise DriveEnded(NavCode.TIMEOUT, f"not there after {self._deadline_s:g} s{tried}")
+            raise DriveEnded(NavCode.TIMEOUT, f"did not arrive within {self._deadline_s:g} s{tried}")
 
     def _check_feedback(self) -> None:
         limit, silent = self._config.wait.silent_s, self._commander.silent_s()
         if limit and silent > limit:
             raise DriveEnded(NavCode.TIMEOUT,
-                             f"Nav2 accepted the goal and has said nothing of it for {silent:.0f} s: look "
+                             f"Nav2 accepted the goal and has sent no feedback for {silent:.0f} s: look "
                              "at bt_navigator's log")
 
     def _stopped(self, ended: DriveEnded) -> DriveEnded:

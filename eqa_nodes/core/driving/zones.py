@@ -34,8 +34,8 @@ def parsed(texts: Iterable[str]) -> tuple[Zone, ...]:
 
 
 def _zone(text: str) -> Zone:
-    wrong = ConfigError(f"keep_out zone {text!r:.200} is no polygon: expected \"name: x y, x y, x y\", three corners "
-                        "or more in metres that are not on one line")
+    wrong = ConfigError(f"keep_out zone {text!r:.200} is not a polygon: expected \"name: x y, x y, x y\", three "
+                        "corners or more in metres that are not on one line")
     name, colon, rest = str(text).partition(":")
     try:
         corners = np.array([[float(number) for number in pair.split()] for pair in rest.split(",")])

@@ -203,7 +203,7 @@ class ExpressPolicy:
         place = chosen.place if chosen is not None else place
         if place is None:
             yaw = float(self._random.uniform(-math.pi, math.pi))
-            return Decision(reach.pose._replace(yaw=yaw), "no frontier can be got to: turns to a random direction")
+            return Decision(reach.pose._replace(yaw=yaw), "no frontier can be reached: turns to a random direction")
         near = reach.pose.distance(place.pose) <= self._c.leg_m or place.distance_m <= self._c.leg_m
         self._target = None if near else place
         goal = place.pose if near else reach.leg(place, self._c.leg_m)

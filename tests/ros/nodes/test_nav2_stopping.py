@@ -54,7 +54,7 @@ def test_a_goal_that_another_client_replaces_or_that_no_transform_leads_to_is_na
         pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
         assert rig.other(pose)().status == GoalStatus.STATUS_SUCCEEDED
         replaced = drive()
-        assert replaced.code is NavCode.CANCELED and "another client, such as RViz, took its place" in replaced.message
+        assert replaced.code is NavCode.CANCELED and "another client, such as RViz, replaced it" in replaced.message
         assert len(nav2.goals) == 2  # it was not sent again
         pose.header.frame_id = "mars"
         lost = rig.other(pose)()
@@ -104,14 +104,14 @@ def test_a_nav2_that_does_not_answer_or_stop_is_named(rig: Rig) -> None:
     rig.node(wait__silent_s=3.0)
     with rig.nav2(["unanswered", "silent", "stubborn", "succeed"], controller="hangs") as nav2:
         result = rig.go()
-        assert result == (NavCode.FAILED, "goal (3.00, 2.00): Nav2 is gone (no answer to the goal within 2 s; "
+        assert result == (NavCode.FAILED, "goal (3.00, 2.00): Nav2 does not answer (no answer to the goal within 2 s; "
                           f"follow_path did not confirm that it stopped: {MAY_DRIVE})")
         nav2.script.pop(0)
         nav2.script.insert(0, "run")  # it is accepted after all, and has to end
         nav2.release()
         until(lambda: nav2.canceled() == 1)
         nav2._released.clear()
-        assert "has said nothing of it for" in rig.go().message
+        assert "has sent no feedback for" in rig.go().message
         until(lambda: nav2.canceled() == 2)
         third = rig.begin(rig.go)
         until(lambda: len(nav2.goals) == 3 and nav2.running.is_set())

@@ -217,7 +217,7 @@ def test_a_leash_lets_a_robot_into_its_area_and_not_out() -> None:
 
 
 def test_without_odometry_no_limit_in_metres_is_promised() -> None:
-    with pytest.raises(DriveEnded, match="no odometry has come"):
+    with pytest.raises(DriveEnded, match="no odometry has arrived"):
         DriveBudget(Allowance(metres=3.0))
 
 

@@ -63,7 +63,7 @@ def test_a_last_call_that_cannot_be_made_leaves_what_was_found_before() -> None:
 
     def twice(question: Question, brief: DecisionRequest) -> DecisionReply:  # after a last reply of no use
         if len(world.briefs) == 2:
-            raise LimitReached("calls: the question may make no more of them")
+            raise LimitReached("calls: the question may make no further model call")
         return advise(question, brief)
 
     world.advise = twice  # type: ignore[method-assign]

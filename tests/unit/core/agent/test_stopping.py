@@ -213,7 +213,7 @@ def test_a_look_alike_is_looked_at_again_and_does_not_stand(by_looks: str) -> No
 def test_below_the_line_of_a_risk_it_does_not_know(by_looks: str) -> None:
     answer = saying("red", "blue").ask(calibration=by_looks, risk=0.05)
     assert answer.abstained and not answer.text
-    assert answer.message.startswith("I don't know: 'red' is right with a chance of 0.")
+    assert answer.message.startswith("I don't know: 'red': confidence 0.") and "threshold 0.99" in answer.message
     assert saying("red", "blue").ask(calibration=by_looks, risk=0.5).text == "red"  # a risk that allows for it
 
 

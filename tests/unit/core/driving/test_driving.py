@@ -35,8 +35,8 @@ def test_a_success_of_a_robot_that_is_elsewhere_has_failed(arrived_m: float, cod
     result = driver.go_to(GOAL, 100.0, Interrupt())
     assert result.code is code and ("clear" in commander.said) == (code is NavCode.BLOCKED), "it is tried again"
     assert code is NavCode.SUCCEEDED or (
-        "goal (4.00, 1.50): Nav2 says that the robot arrived, and it did not (it is at (1.00, 1.50), 3.00 m off), "
-        "tried 2 times" in result.message)
+        "goal (4.00, 1.50): Nav2 reports success, but the robot is not at the goal (it is at (1.00, 1.50), 3.00 m off)"
+        ", tried 2 times" in result.message)
 
 
 def test_what_may_pass_is_tried_again_with_empty_costmaps() -> None:
@@ -144,8 +144,8 @@ Arrange = Callable[[ScriptedCommander, StandingRobot, Interrupt], None]
     (lambda c, r, i: i.set("canceled"), NavCode.CANCELED, "canceled"),
     (lambda c, r, i: setattr(r, "lost", True), NavCode.FAILED, "no transform came"),
     (lambda c, r, i: setattr(r, "at", Pose2(2.3, 1.5, 0.0)), NavCode.BLOCKED, "keep-out zone 'pond'"),
-    (lambda c, r, i: setattr(r, "now", 1000.0), NavCode.TIMEOUT, "not there after 100 s"),
-    (lambda c, r, i: setattr(c, "quiet_s", 6.0), NavCode.TIMEOUT, "has said nothing of it for 6 s")])
+    (lambda c, r, i: setattr(r, "now", 1000.0), NavCode.TIMEOUT, "did not arrive within 100 s"),
+    (lambda c, r, i: setattr(c, "quiet_s", 6.0), NavCode.TIMEOUT, "has sent no feedback for 6 s")])
 @pytest.mark.parametrize("stops", [True, False])
 def test_a_drive_is_stopped_at_once(arrange: Arrange, code: NavCode, words: str, stops: bool) -> None:
     robot, interrupt = StandingRobot(HERE), Interrupt()
@@ -205,7 +205,7 @@ def test_the_battery_and_the_localisation_are_asked(monkeypatch: pytest.MonkeyPa
     driver.gates.set_battery(0.5, 30.0)
     assert "not known" in said()  # too long ago
     driver.gates.set_battery(0.5, 90.0)
-    assert "amcl_pose said nothing valid" in said()
+    assert "no valid amcl_pose arrived" in said()
     covariance = [0.0] * 36
     covariance[0], covariance[1], covariance[6], covariance[7] = 0.1, 0.1, 0.1, 0.1  # 0.45 m along the diagonal
     driver.gates.set_covariance(covariance)
@@ -246,10 +246,10 @@ def test_goals_that_are_no_numbers_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("make", "words"), [
-    (lambda: KeepOutConfig(("pond: 0 0, 1 0",)), "'pond: 0 0, 1 0' is no polygon"),
-    (lambda: KeepOutConfig(("pond: 0 0, 1 1, 2 2",)), "no polygon"),
+    (lambda: KeepOutConfig(("pond: 0 0, 1 0",)), "'pond: 0 0, 1 0' is not a polygon"),
+    (lambda: KeepOutConfig(("pond: 0 0, 1 1, 2 2",)), "not a polygon"),
     (lambda: KeepOutConfig(("0 0, 1 0, 1 1",)), "name"),
-    (lambda: KeepOutConfig(("pond: 0 0, 1 0, nan 1",)), "no polygon"),
+    (lambda: KeepOutConfig(("pond: 0 0, 1 0, nan 1",)), "not a polygon"),
     (lambda: KeepOutConfig(margin_m=0.2), "stop_m 0.25 < margin_m 0.2"),
     (lambda: GateConfig(battery_min=20.0), "battery_min is 20.0"), (lambda: WaitConfig(answer_s=0.0), "answer_s"),
     (lambda: RecoveryConfig(afar_m=1.0), "back_off_m")])

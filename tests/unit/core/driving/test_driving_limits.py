@@ -62,7 +62,7 @@ def test_a_limit_in_metres_wants_odometry() -> None:
     commander, robot = ScriptedCommander([DONE], ROOM), StandingRobot(HERE)
     robot.metres = None
     result = drive(commander, robot, allowance=Allowance(metres=5.0))
-    assert result.code is NavCode.FAILED and "no odometry has come" in result.message and commander.said == []
+    assert result.code is NavCode.FAILED and "no odometry has arrived" in result.message and commander.said == []
     assert drive(commander, robot).code is NavCode.SUCCEEDED  # nothing has to be counted
 
 
