@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,29 +78,9 @@ class NodeFeatures(NamedTuple):
     distance_m: float
 
 
-class NodeScorer(Protocol):
-    """Scores unvisited nodes: the navigation planning module of AQ-Nav, there a trained transformer."""
-
-    def score(self, node: NodeFeatures) -> float:
-        """Return the score of driving to a node; the highest score wins if it exceeds the score of stopping."""
-
-
-@dataclass(frozen=True)
-class LinearScorer:
-    """A scorer without training: a weighted sum of the features."""
-
-    config: TopoConfig
-
-    def score(self, node: NodeFeatures) -> float:
-        """Return the weighted sum."""
-        c = self.config
-        return (c.worth * node.worth * (0.5 + 0.5 * node.share) + c.room * node.room + c.unseen * node.unseen
-                - c.distance * node.distance_m)
-
-
 @dataclass(frozen=True)
 class TopoConfig:
-    """Settings of AQ-Nav; worth, room, unseen and distance are the weights of LinearScorer."""
+    """Settings of AQ-Nav; worth, room, unseen and distance are the weights of `linear_score`."""
 
     leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
     merge_m: Positive = setting(1.0, "Distance in metres below which two nodes of the topological graph are merged.")
@@ -113,6 +94,13 @@ class TopoConfig:
     distance: float = setting(0.1, "Cost of one metre of the path to a node.")
 
 
+def linear_score(config: TopoConfig, node: NodeFeatures) -> float:
+    """Return the weighted sum of a node's features: a score without training."""
+    c = config
+    return (c.worth * node.worth * (0.5 + 0.5 * node.share) + c.room * node.room + c.unseen * node.unseen
+            - c.distance * node.distance_m)
+
+
 class TopoPolicy(AnswersAtOnce):
     """Drives to the unvisited node of the online topological map with the best score, or stops if that scores higher.
 
@@ -124,9 +112,11 @@ class TopoPolicy(AnswersAtOnce):
     traits = PolicyTraits(config=TopoConfig, calls=13.6, steps=180)
 
     def __init__(self, config: TopoConfig | None = None, robot: RobotModel = RobotModel(),
-                 scorer: NodeScorer | None = None) -> None:
+                 score: Callable[[NodeFeatures], float] | None = None) -> None:
+        """score: scores driving to a node, and the highest score wins if it exceeds the score of stopping: the
+        navigation planning module of AQ-Nav, there a trained transformer. None: `linear_score`."""
         self._c, self._radius_m = config or TopoConfig(), robot.radius_m
-        self._scorer = scorer or LinearScorer(self._c)
+        self._score = score or partial(linear_score, self._c)
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -142,7 +132,7 @@ class TopoPolicy(AnswersAtOnce):
         self._visit(situation)
         ended = self._targets.review(situation.pose)
         views = _Views.of(self._nodes)
-        nodes = [ScoredPlace(place, self._scorer.score(self._features(situation, place, views)), "unvisited", "a node")
+        nodes = [ScoredPlace(place, self._score(self._features(situation, place, views)), "unvisited", "a node")
                  for place in self._unvisited(situation, reach)]
         marks = tuple(Candidate(n.x, n.y, 1.0, "visited") for n in self._nodes)
         kept = self._targets.kept(nodes)
