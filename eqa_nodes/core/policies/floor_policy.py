@@ -16,7 +16,16 @@ from eqa_nodes.core.mapping.area import fenced
 from eqa_nodes.core.policies.belief import rank_of
 from eqa_nodes.core.policies.steering import FAR_SNAP_M, ReachableArea, ReachablePose
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types.floor import STAIRS, Candidate, Decision, GridMap, Option, Staircase, WeighedOption
+from eqa_nodes.core.types.floor import (
+    STAIRS,
+    Candidate,
+    Decision,
+    GridMap,
+    Option,
+    Staircase,
+    WeighedOption,
+    shows_stairs,
+)
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 
@@ -39,7 +48,6 @@ _SECOND = 0.3  # factor of this probability once such a room was seen on the oth
 _SEARCHED_M2 = 40.0  # exploring this much floor finds an answer that is there in 63 of 100 cases
 
 
-_STAIRS = ("stairs", "staircase", "stairwell", "stairway")  # names that views give to stairs
 
 
 @dataclass
@@ -294,11 +302,6 @@ def _with_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Stairca
                        f"{'above' if to[2] > grid.z else 'below'}" for (x, y, _), to in ends)
     return decision._replace(reason=f"{decision.reason}; what was asked about may be on another floor, and this robot "
                                     f"does not take stairs automatically: stairs at {stairs}")
-
-
-def shows_stairs(name: str) -> bool:
-    """Return whether a name that a view gives to a place means stairs."""
-    return any(name.lower().endswith(word) for word in _STAIRS)
 
 
 def chance_elsewhere(regions: Sequence[RankedRegion], here: Collection[str], here_m2: float) -> float:

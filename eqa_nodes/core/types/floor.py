@@ -189,3 +189,11 @@ def parted(reason: str) -> tuple[str, str]:
     """Return a reason without its runner-up, and the runner-up in words, "" if none is named."""
     own, _, second = reason.partition(_MARK)
     return own, second
+
+
+_STAIRS = ("stairs", "staircase", "stairwell", "stairway")  # names that views give to stairs
+
+
+def shows_stairs(name: str) -> bool:
+    """Return whether a name that a view gives to a place means stairs."""
+    return any(name.lower().endswith(word) for word in _STAIRS)

@@ -15,9 +15,8 @@ from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, ro
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.recollect import about_past
-from eqa_nodes.core.policies.floor_policy import shows_stairs
 from eqa_nodes.core.traits import AnswererTraits
-from eqa_nodes.core.types.floor import Candidate
+from eqa_nodes.core.types.floor import Candidate, shows_stairs
 from eqa_nodes.core.types.measures import noted
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Keyframe

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from eqa_nodes.core.policies.floor_policy import FloorPolicy, chance_elsewhere, chance_there, shows_stairs
-from eqa_nodes.core.types.floor import Candidate, Decision, GridMap, Option, Staircase, WeighedOption
+from eqa_nodes.core.policies.floor_policy import FloorPolicy, chance_elsewhere, chance_there
+from eqa_nodes.core.types.floor import Candidate, Decision, GridMap, Option, Staircase, WeighedOption, shows_stairs
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
