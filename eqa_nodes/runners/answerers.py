@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from eqa_nodes.core.answerers.object_graph import CropRanker
 
 
-def make_answerer(name: str, model: ModelConfig = ModelConfig(), max_images: int = 0,
-                  folder: Path | None = None) -> Answerer:
-    """Return an answerer by name; `model` is opened if it uses one. Otherwise as `answerer_of`."""
-    from eqa_nodes.config.nodes import AnswererSettings
-
-    return answerer_of(AnswererSettings(answerer=name, model=model, max_images=max_images,
-                                        folder=str(folder) if folder else ""))
-
-
 def answerer_of(own: AnswererSettings) -> Answerer:
     """Return the answerer of a node's settings.
 

@@ -11,6 +11,7 @@ import pytest
 
 from eqa_nodes.bench.judges.marking import marks_at_once, open_judge
 from eqa_nodes.bench.readers.options import ReaderOptions
+from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.components import ANSWERERS, DETECTORS, JUDGES, POLICIES, READERS, SIMULATORS
 from eqa_nodes.core.policies.frontier_policy import RandomPolicy
@@ -18,7 +19,7 @@ from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.samples import Sample
-from eqa_nodes.runners.answerers import make_answerer
+from eqa_nodes.runners.answerers import answerer_of
 from eqa_nodes.testing.contracts import (
     check_answerer,
     check_judge,
@@ -49,7 +50,7 @@ def test_policies(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in ANSWERERS.builtin if not ANSWERERS.traits(name).asks_model])
 def test_answerers_without_a_model(name: str) -> None:
-    check_answerer(lambda: make_answerer(name), Question("What color is the sofa?"), HOME)
+    check_answerer(lambda: answerer_of(AnswererSettings(answerer=name)), Question("What color is the sofa?"), HOME)
 
 
 @pytest.mark.parametrize("name", [name for name in JUDGES.builtin if marks_at_once(name)])
@@ -110,7 +111,7 @@ def test_the_wall_follower(example: Callable[[str], None]) -> None:
 def test_the_counting_answerer(example: Callable[[str], None]) -> None:
     example("eqa_counting_answerer")
 
-    answer = check_answerer(lambda: make_answerer("eqa_counting_answerer:CountingAnswerer"),
+    answer = check_answerer(lambda: answerer_of(AnswererSettings(answerer="eqa_counting_answerer:CountingAnswerer")),
                             Question("How many sofas are there?"), HOME)
     kinds = {s.label.instance for view in HOME for s in view.sightings if s.label.kind == "sofa"}
     assert answer.text == str(len(kinds)) and answer.evidence

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
+from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.answerers.common import check_question, match_choice
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import Ref, parse, reference
@@ -20,7 +21,7 @@ from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Recalled
 from eqa_nodes.core.types.views import FloorPixel
-from eqa_nodes.runners.answerers import make_answerer
+from eqa_nodes.runners.answerers import answerer_of
 from tests.fixtures.rooms import BEDROOM, HOME, KITCHEN, LIVING_ROOM, sighted, view
 
 ITEMS = tuple(Recalled(one, 1.0, "test") for one in HOME)
@@ -239,13 +240,13 @@ def test_unknown_answerer_lists_the_known(monkeypatch: pytest.MonkeyPatch) -> No
     for name in ("EQA_VLM_BASE_URL", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigError, match="blind, .*label, .*vlm"):
-        make_answerer("oracle")
+        answerer_of(AnswererSettings(answerer="oracle"))
     with pytest.raises(ConfigError, match="EQA_VLM_BASE_URL"):
-        make_answerer("vlm")
+        answerer_of(AnswererSettings(answerer="vlm"))
 
 
 def test_the_blind_baseline_sees_nothing() -> None:
-    blind = make_answerer("blind")
+    blind = answerer_of(AnswererSettings(answerer="blind"))
     answer = blind.answer(Question("What color is the sofa?"), ITEMS)
     assert not answer.evidence
     assert answer.receipt.privileged == () == blind.spent().privileged
