@@ -20,7 +20,7 @@ from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from tests.fixtures.examples import install_examples
 
-LIMITS = Limits(steps=25)
+LIMITS = Limits(steps=40)
 SAMPLE = Sample("corridor", "Where is the plant?", "", scene="corridor:3", seed=3)
 
 
