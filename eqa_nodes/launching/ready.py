@@ -78,7 +78,7 @@ class Needs:
 
     def __init__(self, nodes: Sequence[str]) -> None:
         self._observers = [name for name in nodes if name != "agent"]
-        self._waits = "word of the agent on /diagnostics"
+        self._waits = "the status of the agent on /diagnostics"
         self._silent: dict[str, str] = {}  # topic -> the observer that has received nothing on it
 
     def listen(self, node: Any) -> None:
@@ -90,7 +90,7 @@ class Needs:
     def waits(self) -> str:
         """A description of what is missing, "" if nothing is."""
         topics = ", ".join(sorted(f"{topic} ({who})" for topic, who in self._silent.items()))
-        return f"{self._waits}; nothing came on {topics}" if self._waits and topics else self._waits
+        return f"{self._waits}; no message on {topics}" if self._waits and topics else self._waits
 
     def _on_diagnostics(self, message: Any) -> None:
         prefix = f"{self._node.get_namespace().strip('/')}/".lstrip("/")

@@ -91,7 +91,7 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
             broken = self.perceiver.broken
             self._last = self.perceiver.take(frame, labels)
             if self.perceiver.broken > broken:
-                self.count("pictures in which the detector gave boxes, scores or masks that are none")
+                self.count("pictures for which the detector gave invalid boxes, scores or masks")
             self._report(self._last)
 
     def _report(self, p: Perceived) -> None:

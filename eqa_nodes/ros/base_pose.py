@@ -86,7 +86,7 @@ class BasePoseListener:
 
     def never(self) -> str:
         """Return the error message for no pose so far: the missing transform and the remedy."""
-        return (f"no {self.chain} has come (none of {self._lacking()!r}): is the robot localised? Start AMCL or SLAM "
+        return (f"no {self.chain} has arrived (none of {self._lacking()!r}): is the robot localised? Start AMCL or SLAM "
                 "Toolbox, and give AMCL the robot's pose")
 
     def lost(self) -> StaleData:

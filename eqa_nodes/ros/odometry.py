@@ -101,7 +101,7 @@ class TopicOdometry:
         return max(self._odometer.newest_ns, self._place.newest[0] if self._place.newest is not None else 0)
 
     def missing(self) -> str:
-        odom = "" if self._odometer.newest_ns else (f"no odometry has come on {TOPICS['odom'].name}: does the robot "
+        odom = "" if self._odometer.newest_ns else (f"no odometry has arrived on {TOPICS['odom'].name}: does the robot "
                                                     "publish it?")
         place = "" if self._place.newest is not None else self._place.never()
         return "; ".join(filter(None, (odom, place)))

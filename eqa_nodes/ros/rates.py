@@ -129,7 +129,7 @@ def judged(flow: RateWindow, min_rate_hz: float, max_age_s: float) -> FlowStatus
     """Judge rate and age of a topic; a limit of 0 disables a check. Negative ages beyond the limit are errors too."""
     if min_rate_hz and not flow.rate_hz:
         since = "yet" if flow.silent_s is None else f"for {flow.silent_s:.1f} s"
-        return FlowStatus(STALE, f"nothing came {since}")
+        return FlowStatus(STALE, f"no message {since}")
     if max_age_s and flow.median_age_s is not None and abs(flow.median_age_s) > max_age_s:
         if flow.median_age_s < 0:
             return FlowStatus(ERROR, f"stamped {-flow.median_age_s:.3f} s in the future: are the clocks synchronised?")

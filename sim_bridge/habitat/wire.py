@@ -137,7 +137,7 @@ class WorkerSocket:
             try:
                 part = self._end.recv(min(count, 1 << 20))
             except socket.timeout as error:  # noqa: UP041 - two classes in Python 3.9
-                raise WireTimeout("nothing came in time") from error
+                raise WireTimeout("no message arrived in time") from error
             except OSError as error:
                 raise ConnectionClosed(str(error)) from error
             if not part:

@@ -84,7 +84,7 @@ def begin(client: GraphClient) -> None:
 def test_a_robot_is_mapped_recorded_and_asked_by_its_own_names(tmp_path: Path) -> None:
     seen = Seen()
     with launched("robot", tmp_path, **NAMES, answerer="blind", record="true", use_sim_time="true") as run, robot(run):
-        run.says("eqa: waiting for the robot: .*no odometry has come")
+        run.says("eqa: waiting for the robot: .*no odometry has arrived")
         with GraphClient(run.environment, seen.listen) as client:
             begin(client)
             run.says("eqa: ready")

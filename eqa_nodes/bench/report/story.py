@@ -82,7 +82,7 @@ def _end(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str
         others = f" and {_counted(len(answer.evidence) - 1, 'other')}" if len(answer.evidence) > 1 else ""
         yield f"The answer rests on the picture{after}{others}{shows}."
         if weak:
-            yield f"It is no strong proof: {weak}."
+            yield f"The proof is weak: {weak}."
     elif answer.text:
         yield "No picture proves the answer: take it as a guess."
     more = answer.message.rstrip(".")

@@ -57,8 +57,8 @@ def check_unattended(config: RunConfig) -> None:
     """Raise ConfigError for settings with which the agent waits for a person, who cannot reply in a benchmark."""
     drive, ask_back = config.settings.agent.node.drive, config.settings.agent.agent.ask_back
     if drive != GO or ask_back:
-        raise ConfigError(f"node.drive is {drive} and agent.ask_back is {str(ask_back).lower()}: nobody can "
-                          "reply in a benchmark, so set them to go and false")
+        raise ConfigError(f"node.drive is {drive} and agent.ask_back is {str(ask_back).lower()}: in a "
+                          "benchmark no person can reply, so set them to go and false")
 
 
 def refuse_if_hopeless(problems: Sequence[Problem], questions: int) -> None:

@@ -76,7 +76,7 @@ def read_prose(text: str, question: Question, views: int) -> ReadReply:
     """
     said = without_thoughts(text).strip()
     if len(said) > MAX_TEXT:
-        raise ValueError(f"{len(said)} characters are no short answer")
+        raise ValueError(f"{len(said)} characters are too long for a short answer")
     if question.choices and "{" not in said and len(said) <= _LONGEST_CHOICE:
         return ReadReply(_text({"answer": said}, question), _UNSTATED, (), False, note=IN_PROSE)
     found = None if "{" in said else _ANSWER_QUOTED.search(said) or _ANSWER_STATED.search(said)

@@ -77,11 +77,11 @@ def test_a_silent_camera_is_stale_and_comes_back(ros: Any, listener: Listener) -
     assert float(values["rate [Hz]"]) >= 2.0 and -1.0 < float(values["age, median [s]"]) < WAIT_S
     assert listener.newest[name].hardware_id == "eqa"
     listener.showing = False
-    listener.wait(name, lambda s: s.level == DiagnosticStatus.STALE and s.message.startswith("nothing came for"))
+    listener.wait(name, lambda s: s.level == DiagnosticStatus.STALE and s.message.startswith("no message for"))
     listener.showing = True
     listener.wait(name, lambda s: s.level == DiagnosticStatus.OK)
     depth = listener.newest[f"mapper: {TOPICS['depth'].name}"]
-    assert (depth.level, depth.message) == (DiagnosticStatus.STALE, "nothing came yet")
+    assert (depth.level, depth.message) == (DiagnosticStatus.STALE, "no message yet")
 
 
 def test_old_stamps_are_an_error_where_they_are_judged(ros: Any, listener: Listener) -> None:

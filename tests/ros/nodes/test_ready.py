@@ -31,7 +31,7 @@ from tests.fixtures.camera_robot import CameraRobot, Feed
 from tests.fixtures.house_views import PATH
 from tests.fixtures.paths import ROOT
 
-NO_ODOM = "no odometry has come on odom"
+NO_ODOM = "no odometry has arrived on odom"
 
 
 def test_ready_says_what_the_robot_lacks_until_an_episode_has_begun(ros: Any,
@@ -43,7 +43,7 @@ def test_ready_says_what_the_robot_lacks_until_an_episode_has_begun(ros: Any,
     waiting = threading.Thread(target=await_robot, args=(needs,), daemon=True)
     waiting.start()
     assert holds(lambda: NO_ODOM in needs.waits and "no transform from map to base_link" in needs.waits)
-    assert "nothing came on /camera/color/camera_info (mapper), /camera/depth/image_raw (mapper)" in needs.waits
+    assert "no message on /camera/color/camera_info (mapper), /camera/depth/image_raw (mapper)" in needs.waits
     node, moment = ros.plain("robot"), iter(range(10**6))
     robot = CameraRobot(node, Feed(camera=CameraConfig(tolerance_s=0.02)))
     out = node.create_publisher(Odometry, "odom", 10)

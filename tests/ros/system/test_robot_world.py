@@ -87,7 +87,7 @@ def robot(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_before_the_robot_is_heard_a_question_says_what_is_missing(robot: Any) -> None:
     answer, refusal = robot[2].answer, robot[2].refusal
     assert answer.error is refusal.code is ErrorCode.STALE
-    assert "no odometry has come on odom" in answer.message and "from map to base_link" in answer.message
+    assert "no odometry has arrived on odom" in answer.message and "from map to base_link" in answer.message
     assert "no odometry" in str(refusal)
 
 

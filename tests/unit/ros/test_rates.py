@@ -74,7 +74,7 @@ def test_silence_is_stale_and_ends() -> None:
     for k in range(50):
         flow.received(10 * S + k * S // 50)
     assert judged(flow.sum_up(11 * S), 5.0, 0.0).level == OK
-    assert judged(Flow(0).sum_up(S), 5.0, 0.0) == (STALE, "nothing came yet")
+    assert judged(Flow(0).sum_up(S), 5.0, 0.0) == (STALE, "no message yet")
 
 
 def test_gaps_in_a_publishers_numbers_are_lost_messages() -> None:

@@ -58,7 +58,7 @@ def test_six_rooms_are_named(rooms: int, ends: str) -> None:
 
 
 def test_weak_and_missing_evidence_are_no_proof() -> None:
-    assert "It is no strong proof: it is small." in told(CUP, trace("?", CUP), "it is small")
+    assert "The proof is weak: it is small." in told(CUP, trace("?", CUP), "it is small")
     assert "No picture proves the answer: take it as a guess." in told(replace(CUP, evidence=()), trace("?", CUP))
 
 

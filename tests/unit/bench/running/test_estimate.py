@@ -160,5 +160,5 @@ def test_budgets_are_shared_out_among_workers() -> None:
 @pytest.mark.parametrize("overrides", [{"/**": {"node.drive": "confirm"}}, {"agent": {"agent.ask_back": True}}])
 def test_a_benchmark_asks_nobody(overrides: dict[str, dict[str, object]]) -> None:
     check_unattended(RunConfig())
-    with pytest.raises(ConfigError, match="nobody can reply"):
+    with pytest.raises(ConfigError, match="no person can reply"):
         check_unattended(RunConfig(overrides=overrides))
