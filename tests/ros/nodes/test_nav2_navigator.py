@@ -80,8 +80,8 @@ def test_errors_and_rejections_are_told_and_the_next_drive_works(rig: Rig) -> No
 def test_a_goal_that_the_robot_does_not_get_to_is_not_reached_whatever_nav2_says(rig: Rig) -> None:
     rig.node()
     with rig.nav2(arrive=lambda goal: None):
-        assert rig.go() == (NavCode.BLOCKED, "gave up: goal (3.00, 2.00): Nav2 says that the robot arrived, and it did "
-                                             "not (it is at (1.00, 2.00), 2.00 m off)")
+        assert rig.go() == (NavCode.BLOCKED, "gave up: goal (3.00, 2.00): Nav2 reports success, but the robot is not "
+                                             "at the goal (it is at (1.00, 2.00), 2.00 m off)")
         assert rig.go(1.5, 2.0).code is NavCode.SUCCEEDED
 
 
