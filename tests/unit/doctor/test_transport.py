@@ -41,10 +41,10 @@ def test_the_partner_of_an_image_at_an_end_need_not_have_been_heard(scene: Scene
     assert lines(scene, tmp_path / "bag", rows)["sync"][0] == state
 
 
-@pytest.mark.parametrize(("alone", "state"), [(1, "ok"), (2, "warning"), (10, "warning"), (11, "error")])
-def test_one_image_of_twenty_may_lack_a_partner_and_half_of_them_must_have_one(alone: int, state: str) -> None:
+@pytest.mark.parametrize(("lacking", "state"), [(1, "ok"), (2, "warning"), (10, "warning"), (11, "error")])
+def test_one_image_of_twenty_may_lack_a_partner_and_half_of_them_must_have_one(lacking: int, state: str) -> None:
     color = [i * 100_000_000 for i in range(20)]
-    depth = [stamp + (21_000_000 if 5 <= i < 5 + alone else 20_000_000) for i, stamp in enumerate(color)]
+    depth = [stamp + (21_000_000 if 5 <= i < 5 + lacking else 20_000_000) for i, stamp in enumerate(color)]
     assert _sync(color, depth, 0.02).state == state
 
 

@@ -131,7 +131,7 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
 
 def test_which_model_is_meant(tmp_path: Path) -> None:
     path = tmp_path / "tape.jsonl"
-    with pytest.raises(ConfigError, match="cannot be read.*cassette_mode record"):
+    with pytest.raises(ConfigError, match="does not exist.*cassette_mode record"):
         cassette(path, "replay")
     cassette(path, "record", ["a"], model="one").generate(ask())
     assert cassette(path, "replay").model == "one"
