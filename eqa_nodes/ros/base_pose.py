@@ -86,8 +86,8 @@ class BasePoseListener:
 
     def never(self) -> str:
         """Return the error message for no pose so far: the missing transform and the remedy."""
-        return (f"no {self.chain} has arrived (none of {self._lacking()!r}): is the robot localised? Start AMCL or SLAM "
-                "Toolbox, and give AMCL the robot's pose")
+        return (f"no {self.chain} has arrived (none of {self._lacking()!r}): is the robot localised? Start AMCL or "
+                "SLAM Toolbox, and give AMCL the robot's pose")
 
     def lost(self) -> StaleData:
         """Return the error for odometry that continues without a pose: the missing transform, and since when."""

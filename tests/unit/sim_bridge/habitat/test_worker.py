@@ -29,7 +29,8 @@ class Eyes:
         self.worker = Worker(wire.Images(self._descriptor))
         self.worker.answer("hello", {"protocol": wire.PROTOCOL})
 
-    def look(self, size: Size, scene: dict[str, Any] = SCENE, hfov_deg: float = 90.0, color: bool = True) -> wire.SharedImages:
+    def look(self, size: Size, scene: dict[str, Any] = SCENE, hfov_deg: float = 90.0, color: bool = True,
+             ) -> wire.SharedImages:
         """Open a scene with such a camera, and look."""
         camera = {"width": size[0], "height": size[1], "hfov_deg": hfov_deg, "color": color}
         self.worker.answer("open", {"scene": scene, "camera": camera, "body": BODY})
