@@ -15,7 +15,7 @@ from tests.fixtures.paths import ROOT
 for library in ("sphinx", "myst_parser", "furo", "sphinx_argparse_cli", "sphinx_copybutton"):
     pytest.importorskip(library, reason=f"{library} is not installed: pip install 'eqa-nodes[docs]'")
 
-pytestmark = [pytest.mark.timeout(1500), pytest.mark.thorough]  # whichever test is first builds the site
+pytestmark = pytest.mark.timeout(1500)  # whichever test is first builds the site
 LOADING = {("script", "src"), ("img", "src"), ("iframe", "src"), ("video", "src"), ("source", "src"), ("link", "href")}
 
 
