@@ -187,7 +187,7 @@ def test_a_size_ends_it(robot: dict[str, str], tmp_path: Path) -> None:
 
 def test_a_topic_that_is_not_there_is_named_with_its_neighbours(robot: dict[str, str], tmp_path: Path,
                                                                 capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["record", "/cam/colour/image_raw", "--wait", "3", "--out", str(tmp_path / "bag")]) == 2
+    assert main(["record", "/cam/colour/image_raw", "--wait", "15", "--out", str(tmp_path / "bag")]) == 2
     assert not (tmp_path / "bag").exists()
     assert "/cam/colour/image_raw is not published (did you mean /cam/color/image_raw" in capsys.readouterr().err
 
