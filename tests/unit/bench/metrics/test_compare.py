@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from eqa_nodes.bench.judges.base import JudgeMark
-from eqa_nodes.bench.metrics.compare import compare
+from eqa_nodes.bench.metrics.compare import _truth, compare
 from eqa_nodes.bench.metrics.intervals import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, score_run
 from eqa_nodes.bench.report.tables import comparison_markdown, comparison_notes, comparison_tables
@@ -26,7 +26,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.questions import Answer, Receipt
-from eqa_nodes.core.types.samples import EpisodeResult, Sample
+from eqa_nodes.core.types.samples import ALLOWED_POSES, EpisodeResult, Sample
 from tests.fixtures.scripted_runner import ScriptedRunner
 
 
@@ -206,3 +206,9 @@ def test_all_signs_of_up_to_fourteen_differences_are_counted() -> None:
     assert sign_flip_p(np.ones(14)) == 2 / 2 ** 14
     assert sign_flip_p(np.ones(15)) in [(1 + k) / 10_001 for k in range(5)]  # drawn: 1 of 10,000 at least
     assert sign_flip_p(np.zeros(3)) == 1.0
+
+
+def test_a_question_stays_the_same_with_other_allowed_poses_but_not_with_other_metadata() -> None:
+    one = Sample("1", "Where is the mug?", "kitchen", metadata={ALLOWED_POSES: 10, "floor": 1})
+    assert _truth(replace(one, metadata={ALLOWED_POSES: 20, "floor": 1})) == _truth(one)
+    assert _truth(replace(one, metadata={ALLOWED_POSES: 10, "floor": 2})) != _truth(one)

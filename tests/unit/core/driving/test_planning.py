@@ -224,3 +224,12 @@ def test_the_cost_of_a_straight_line_by_hand() -> None:
         assert math.isinf(line_cost(cost, *(0.5, 0.5) if end == (2.5, 2.5) else (1.5, 0.5), *end))
     corner = np.array([[1.0, np.inf], [1.0, 1.0]])
     assert math.isinf(line_cost(corner, 0.5, 0.5, 1.5, 1.5)), "it would touch the corner of the forbidden cell"
+
+
+def test_a_point_beside_the_map_is_moved_to_its_border_within_the_tolerance() -> None:
+    field = np.full((3, 4), math.inf)
+    field[0, 0] = field[2, 3] = 1.0
+    grid = GridMap(0, 0.1, (0.0, 0.0), np.zeros(field.shape, np.int8), field == 0)
+    assert snap(grid, field, -0.05, 0.05, 0.11) == (0, 0)  # 0.1 m from the middle of the cell
+    assert snap(grid, field, 0.45, 0.25, 0.11) == (2, 3)
+    assert snap(grid, field, -0.05, 0.05, 0.09) is None

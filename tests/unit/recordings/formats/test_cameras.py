@@ -17,7 +17,7 @@ from PIL import Image
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.recordings.formats.cameras import LOST_POSE, base_below, mount, onto_color, pinhole, rigid
+from eqa_nodes.recordings.formats.cameras import LOST_POSE, base_below, camera_pose, mount, onto_color, pinhole, rigid
 from eqa_nodes.wire.image_files import MAX_PIXELS, decode_image, read_bounded, read_matrix, rgb_pixels
 from tests.fixtures.histories import looking
 
@@ -121,3 +121,11 @@ def test_a_file_is_plain_and_bounded(tmp_path: Path) -> None:
         (tmp_path / "matrix.txt").write_text(text, encoding="latin-1")
         with pytest.raises(BadFrame, match=r"matrix.txt holds no 4x4 matrix"):
             read_matrix(tmp_path / "matrix.txt")
+
+
+def test_a_pose_is_read_from_a_quaternion_of_any_length_and_a_lost_one_is_none() -> None:
+    pose = camera_pose(np.array([1.0, 2.0, 3.0, 0.0, 0.0, 2.0, 2.0]))  # a quarter turn about z
+    assert pose is not None
+    assert np.allclose(pose, [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
+    assert camera_pose(np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0])) is None
+    assert camera_pose(np.array([np.nan, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0])) is None
