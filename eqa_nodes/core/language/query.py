@@ -1,0 +1,102 @@
+"""What a question asks, as a typed query, and the words in which every interface prints it ("understood: ...")."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eqa_nodes.core.language.english import number_word, plural
+from eqa_nodes.core.language.targets import Compared, Target
+
+
+class Thing(NamedTuple):
+    """A noun phrase: "two lit candles on the desk in the study" is candle, number 2, state lit, on (desk), study.
+
+    kind: the singular name, "" for any object; kinds: what it may be where only its use is named ("something to sit
+    on"), the most direct first. use: that use in words. size: "large", "smaller", "tallest". quantifier: any | all | no
+    | the (of a plural) | other. unlike: what it must not be ("that is not red", "outside the kitchen").
+    """
+
+    kind: str = ""
+    room: str = ""
+    colour: str = ""
+    relation: str = ""  # on | in | under | above | next to | behind | in front of | between | with
+    support: Thing | None = None  # what it is on, in, under, above, next to, behind or with
+    other_room: str = ""  # of a door or passage between two rooms
+    state: str = ""
+    material: str = ""
+    size: str = ""
+    number: int = 0
+    quantifier: str = ""
+    kinds: tuple[str, ...] = ()
+    use: str = ""
+    unlike: Thing | None = None
+
+    @property
+    def name(self) -> str:
+        """The phrase in words, without an article: "lit candle on the desk in the study"."""
+        looks = " ".join(filter(None, (self.size, self.state if not self.unlike or self.state else "", self.colour,
+                                       self.material)))
+        kind = self.kind or (f"thing to {self.use}" if self.use else "thing")
+        kind = plural(kind) if self.number > 1 or self.quantifier in ("all", "the") else kind
+        count = number_word(self.number) if self.number else ""
+        words = " ".join(filter(None, (count, looks, kind)))
+        if self.support is not None:
+            words += f" {self.relation} the {self.support.name}"
+        if self.other_room:
+            return f"{words} between the {self.room} and the {self.other_room}"
+        words += f" in the {self.room}" if self.room else ""
+        if self.unlike is not None:
+            unlike = self.unlike
+            without = f" outside the {unlike.room}" if unlike.room else f" without {unlike.support.name}" if (
+                unlike.support and unlike.relation == "with") else f" not {unlike.looks}"
+            words += without
+        return words
+
+    @property
+    def looks(self) -> str:
+        """State, colour, material and place in words: "on", "red", "on the desk in the study"."""
+        place = f"{self.relation} the {self.support.name}" if self.support is not None else ""
+        room = f"in the {self.room}" if self.room else ""
+        return " ".join(filter(None, (self.size, self.state, self.colour, self.material, place, room)))
+
+
+class Query(NamedTuple):
+    """A question that was understood. form: a key of the rules (core/answerers/label/rules.py) and of _ASKED here.
+
+    things: what it is about; predicates: what is asked of them ("is it red?"), one for each option of "is it red or
+    blue?"; aspect: which side, measure or manner of use; unit: of length, as the question wants it ("cm", "inch", "foot",
+    "m"); metres: a length that it names; denied: "is it not ...?"; compared: what it asks of several targets, which things then describe one by one.
+    """
+
+    form: str
+    things: tuple[Thing, ...] = ()
+    predicates: tuple[Thing, ...] = ()
+    aspect: str = ""
+    unit: str = ""
+    metres: float = 0.0
+    number: int = 0
+    denied: bool = False
+    parts: tuple[Query, ...] = ()
+    compared: Compared | None = None
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The places or objects that it is about, where they are several."""
+        return self.compared.targets if self.compared else ()
+
+
+class Exchange(NamedTuple):
+    """The question before this one, as it was understood, and its answer: what "it" and "there" refer to."""
+
+    question: str
+    answer: str = ""
+
+
+class Understood(NamedTuple):
+    """How a question was read: its query, or why there is none, with up to three questions that may have been meant."""
+
+    query: Query | None
+    said: str = ""
+    why: str = ""
+    suggestions: tuple[str, ...] = ()
+    question: str = ""  # the question in full words where it referred to the one before: "Is the lamp on?"
