@@ -19,7 +19,7 @@ class Thing(NamedTuple):
     kind: str = ""
     room: str = ""
     colour: str = ""
-    relation: str = ""  # on | in | under | above | next to | behind | in front of | between | with
+    relation: str = ""  # on, in, under, above, at, next to, left of, right of, behind, in front of, between, with
     support: Thing | None = None  # what it is on, in, under, above, next to, behind or with
     other_room: str = ""  # of a door or passage between two rooms
     state: str = ""
@@ -30,6 +30,7 @@ class Thing(NamedTuple):
     kinds: tuple[str, ...] = ()
     use: str = ""
     unlike: Thing | None = None
+    other_support: Thing | None = None  # the second of the two that it is between
 
     @property
     def name(self) -> str:
@@ -64,8 +65,9 @@ class Query(NamedTuple):
     """A question that was understood. form: a key of the rules (core/answerers/label/rules.py) and of _ASKED here.
 
     things: what it is about; predicates: what is asked of them ("is it red?"), one for each option of "is it red or
-    blue?"; aspect: which side, measure or manner of use; unit: of length, as the question wants it ("cm", "inch", "foot",
-    "m"); metres: a length that it names; denied: "is it not ...?"; compared: what it asks of several targets, which things then describe one by one.
+    blue?"; aspect: which side, measure or manner of use; unit: of length, as the question wants it (cm, inch, foot, m);
+    metres: a length that it names; denied: "is it not ...?"; compared: what it asks of several targets, which things
+    then describe one by one.
     """
 
     form: str
@@ -83,6 +85,26 @@ class Query(NamedTuple):
     def targets(self) -> tuple[Target, ...]:
         """The places or objects that it is about, where they are several."""
         return self.compared.targets if self.compared else ()
+
+    @property
+    def subjects(self) -> tuple[Thing, ...]:
+        """The phrases that name what it is about: of "what is on the table" the table."""
+        found = []
+        for thing in self.things:
+            if thing.kind or thing.kinds or thing.support is None:
+                found.append(thing)
+            else:
+                found += filter(None, (thing.support, thing.other_support))
+        found += (p if p.kind else p.support for p in self.predicates if p.kind or p.support is not None)
+        return tuple(dict.fromkeys(t for t in found if t is not None))
+
+    @property
+    def rooms(self) -> tuple[str, ...]:
+        """The rooms that it names, each once."""
+        told = (*self.things, *self.predicates, *self.subjects)
+        supports = [t.support for t in told if t.support is not None]
+        named = [t.room for t in (*told, *supports)] + [t.other_room for t in told]
+        return tuple(dict.fromkeys(filter(None, (*named, *(target.room for target in self.targets)))))
 
 
 class Exchange(NamedTuple):

@@ -116,7 +116,8 @@ def proofs(found: RuleAnswer, sight: Sight, numbers: Sequence[int]) -> list[int]
 def classes(request: SimulatedRequest, limits: SightLimits) -> Reply:
     """Return the listed kinds that the question names, then those that identify its room."""
     asked = asked_in(request.question)
-    named = [kind for ref in asked.refs for kind in (ref.kind, ref.support) if kind]
+    named = [kind for thing in asked.subjects for kind in (
+        thing.kind, *thing.kinds, thing.support.kind if thing.support else "") if kind]
     wanted = [kind for name in named for kind in (name, *members(name), *kept_in(name))]
     direct = [kind for kind in request.listed if any(
         canonical(kind) == canonical(name) or by_head(kind, name) or by_head(name, kind) for name in wanted)]

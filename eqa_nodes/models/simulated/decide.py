@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.found import RuleAnswer
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import by_head
+from eqa_nodes.core.language.query import Query
 from eqa_nodes.core.perception.projection import point_at
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND
 from eqa_nodes.core.types.geometry import wrap
@@ -32,9 +32,8 @@ from eqa_nodes.models.simulated.sight import Sight, SightLimits, stored_size
 
 Reply = dict[str, object]
 # Forms whose rules need no positions, so that notes alone can answer them.
-_FROM_NOTES = frozenset(("colour", "colour?", "material", "state", "state?", "did", "where", "room", "which_on",
-                         "slept", "wasted", "stays_cold", "filled", "tool", "place", "which_room", "look_of", "found",
-                         "hint", "sign", "which_state", "several"))
+_FROM_NOTES = frozenset(("colour", "material", "state", "where", "room", "choice", "is", "use", "hint", "sign", "which",
+                         "several"))
 _COUNTED = 0.6  # confidence in a sum over several looks
 _SETTLED = 0.7  # confidence from which no further look is requested
 _MOST = 3
@@ -50,7 +49,7 @@ _WORDS = 12  # maximum length of `missing`
 class _Aim(NamedTuple):
     """What the robot should look for to answer a question."""
 
-    asked: ParsedQuestion
+    asked: Query
     rooms: Sequence[RankedRegion]
     meant: frozenset[int]  # instances that the question is about
     below: frozenset[int]  # instances that these may lie on
@@ -87,9 +86,9 @@ def _found(request: SimulatedRequest, sight: Sight, notes: Sequence[Noted], limi
     return found_in([earlier, *sight.views], request.question, limits) or found
 
 
-def _summed(found: RuleAnswer | None, sight: Sight, notes: Sequence[Noted], asked: ParsedQuestion) -> RuleAnswer | None:
+def _summed(found: RuleAnswer | None, sight: Sight, notes: Sequence[Noted], asked: Query) -> RuleAnswer | None:
     """Return a count summed over rooms: for each room, the highest number seen at once."""
-    ref = asked.refs[0]._replace(room=asked.room)
+    ref = asked.things[0]
     scene = LabelScene(sight.views)
     most: dict[str, int] = {}
     for thing in scene.find(ref):
@@ -97,7 +96,7 @@ def _summed(found: RuleAnswer | None, sight: Sight, notes: Sequence[Noted], aske
     now = sum(most.values())
     for one in notes:
         fits = canonical(one.kind) == canonical(ref.kind) or by_head(one.kind, ref.kind)
-        if fits and (not asked.room or in_region(one.room, asked.room)):
+        if fits and (not ref.room or in_region(one.room, ref.room)):
             most[one.room] = max(most.get(one.room, 0), one.times)
     total = sum(most.values())
     if found is not None and total <= now:
@@ -107,9 +106,9 @@ def _summed(found: RuleAnswer | None, sight: Sight, notes: Sequence[Noted], aske
 
 def _aim(request: SimulatedRequest, scene: LabelScene) -> _Aim:
     asked = asked_in(request.question)
-    meant = {t.instance for ref in asked.refs for t in scene.find(ref)}
-    below = {t.instance for t in scene.objects for ref in asked.refs
-             if ref.support and canonical(t.kind) == canonical(ref.support)}
+    meant = {t.instance for ref in asked.subjects for t in scene.find(ref)}
+    below = {t.instance for t in scene.objects for ref in asked.subjects
+             if ref.support and canonical(t.kind) == canonical(ref.support.kind)}
     return _Aim(asked, usual_rooms(request.question), frozenset(meant), frozenset(below - meant))
 
 
@@ -178,7 +177,7 @@ def _judged(option: ShownOption, request: SimulatedRequest, sight: Sight, aim: _
     if LOOK_ROUND in option.said:
         return _round(sight, aim)
     if CLOSER in option.said:
-        named = any(ref.kind and canonical(ref.kind) in canonical(option.said) for ref in aim.asked.refs)
+        named = any(ref.kind and canonical(ref.kind) in canonical(option.said) for ref in aim.asked.subjects)
         return _CLOSER if named else limits.elsewhere, ""
     instances = {s.label.instance for _, s in there}
     if instances & aim.meant:
@@ -259,7 +258,7 @@ def _room_at(there: Sequence[tuple[float, Sighting]], sight: Sight) -> str:
 
 def _targets(request: SimulatedRequest, scene: LabelScene, sight: Sight, aim: _Aim, answer: str) -> list[Reply]:
     """Return the objects of a question about several, each with what was seen of it now or before."""
-    refs = {f"{ref.kind}{f' in the {ref.room}' if ref.room else ''}": ref for ref in aim.asked.refs if ref.kind}
+    refs = {f"{ref.kind}{f' in the {ref.room}' if ref.room else ''}": ref for ref in aim.asked.subjects if ref.kind}
     if len(refs) < 2:
         return []
     kept = f"the answer is {answer}" if answer else ""
@@ -278,7 +277,7 @@ def _reasons(seen: str, aim: _Aim, answered: bool) -> str:
 
 def _missing(aim: _Aim, answered: bool) -> str:
     """Return what still has to be seen."""
-    named = next((ref for ref in aim.asked.refs if ref.kind), None)
+    named = next((ref for ref in aim.asked.subjects if ref.kind), None)
     likely = next((region.name for region in aim.rooms), "")
     what = f"the {named.kind}" if named else "what is asked about"
     said = f"a closer look at {what}" if answered else f"{what}{f' in the {likely}' if likely else ''}"

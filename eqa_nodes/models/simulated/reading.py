@@ -11,13 +11,14 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.advice import NOT_KNOWN
 from eqa_nodes.core.answerers.common import match_choice
 from eqa_nodes.core.answerers.label.found import RuleAnswer
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion, parse
+from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.language.english import COLOURS
+from eqa_nodes.core.language.query import Query
 from eqa_nodes.core.language.rooms import is_room
 from eqa_nodes.core.model import WRONG_FORM, Message, Picture
 from eqa_nodes.core.types.geometry import Pose2
@@ -143,8 +144,7 @@ _RULES_SUREST = 0.95  # confidence of the rules in an object in full view
 _TOLD_APART = re.compile(r"\b(?:main|master|first|second|third|other|guest|kids'?|kid's|children's|small|large|back|"
                          r"upstairs|downstairs) (?=(?:bed|bath|living |dining |guest )?rooms?\b)", re.I)
 _NUMBERED = re.compile(r"\b((?:bed|bath)?room) \d+\b", re.I)
-_NOT_SEEN = frozenset(("exists", "exists_at", "anything", "offered", "set", "filled", "sign", "wasted_in", "at",
-                       "enough"))  # forms in which "no" may mean that it was not seen
+_NOT_SEEN = frozenset(("exists", "sign", "wasted_in", "enough"))  # forms in which "no" may mean that it was not seen
 
 
 class Noted(NamedTuple):
@@ -214,7 +214,7 @@ def in_plain_rooms(text: str) -> str:
     return _NUMBERED.sub(r"\1", _TOLD_APART.sub("", text))
 
 
-def asked_in(question: Question) -> ParsedQuestion:
+def asked_in(question: Question) -> Query:
     """Parse a question with rooms named by their kind alone."""
     return parse(in_plain_rooms(question.text))
 
@@ -239,9 +239,14 @@ def found_in(views: Sequence[Keyframe], question: Question, limits: SightLimits)
     if found is None:
         return None
     sure = cautious(found.confidence * share, limits)
-    if found.text.startswith("no") and parse(plain).form in _NOT_SEEN:
+    if found.text.startswith("no") and _by_absence(parse(plain)):
         sure = min(sure, limits.surest_no)
     return _chosen(found._replace(confidence=sure), question)
+
+
+def _by_absence(query: Query) -> bool:
+    return query.form in _NOT_SEEN or any(
+        p.room or p.support is not None or p.state == "full" for p in query.predicates)
 
 
 def cautious(confidence: float, limits: SightLimits) -> float:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evidence_from, match_choice
 from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.measuring import shown_first
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion, not_understood, parse
+from eqa_nodes.core.answerers.label.parse import not_understood, parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.language.english import canonical, content_words
+from eqa_nodes.core.language.query import Query
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.floor import Candidate, shows_stairs
@@ -102,14 +103,13 @@ def _not_understood(question: Question) -> str:
     return not_understood(question.text)
 
 
-def _assessed(view: Keyframe, asked: ParsedQuestion, regions: Sequence[RankedRegion]) -> ViewAssessment:
+def _assessed(view: Keyframe, asked: Query, regions: Sequence[RankedRegion]) -> ViewAssessment:
     scene = LabelScene([view])
     found = look_up(scene, asked)
-    meant = [t for ref in asked.refs for t in scene.find(ref)]
+    meant = [t for thing in asked.subjects for t in scene.find(thing)]
     clear = [t.clarity for t in found.objects] if found else []
     clear += [0.9 * t.clarity for t in meant]
-    rooms = {asked.room, *(target.room for target in asked.targets)} - {""}
-    if any(in_region(t.room, room) for t in scene.objects for room in rooms):
+    if any(in_region(t.room, room) for t in scene.objects for room in asked.rooms):
         clear.append(_IN_ROOM)
     note = f"{found.says or found.text} ({', '.join(t.kind for t in found.objects[:3])})" if found else ""
     enough = max(found.confidence, found.promise) if found else 0.0
@@ -127,11 +127,11 @@ def _said(found: RuleAnswer | None) -> str:
     return found.says or found.text
 
 
-def _worth(obj: Seen, asked: ParsedQuestion, regions: Sequence[RankedRegion], meant: bool) -> float:
+def _worth(obj: Seen, asked: Query, regions: Sequence[RankedRegion], meant: bool) -> float:
     """Return how promising an object is: asked about, below such an object, or in a room where one may be."""
     if meant:
         return obj.clarity
-    if any(ref.support and canonical(ref.support) == canonical(obj.kind) for ref in asked.refs):
+    if any(thing.support and canonical(thing.support.kind) == canonical(obj.kind) for thing in asked.subjects):
         return _SUPPORT * obj.clarity
     top = max((region.weight for region in regions), default=1.0)
     return max((_RIGHT_ROOM * r.weight / top for r in regions if in_region(obj.room, r.name)), default=0.0)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.found import RuleAnswer, yes
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref, phrase, reference
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen
 from eqa_nodes.core.language.english import canonical, plural
+from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.targets import Compared, Target, standing
 
 _PART = 0.75  # what a view of one target promises, of its clarity
@@ -35,13 +35,13 @@ class KnownValue(NamedTuple):
     objects: tuple[Seen, ...]
 
 
-def compare(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
+def compare(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return the answer once all targets are known; before that what is known, without an answer; None for nothing."""
     question = asked.compared
     if question is None:
         return None
     known = [_known(scene, question, target, place) for target, place in zip(
-        question.targets, _places(scene, question.targets), strict=True)]
+        question.targets, _places(scene, question.targets, asked.things), strict=True)]
     have = [one for one in known if one is not None]
     if not have:
         return None
@@ -56,12 +56,11 @@ def compare(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return RuleAnswer(text, clear * min(one.sure for one in have), objects, promise, says)
 
 
-def _places(scene: LabelScene, targets: Sequence[Target]) -> list[Ref]:
+def _places(scene: LabelScene, targets: Sequence[Target], things: Sequence[Thing]) -> list[Thing]:
     """Return what each target may be found by: of rooms that share a name each target has one of its own."""
     taken: dict[str, int] = {}
     places = []
-    for target in targets:
-        ref = reference(phrase(target))
+    for target, ref in zip(targets, things, strict=True):
         if target.where != target.room and target.room:
             rooms, nth = scene.rooms(target.room), taken.get(target.room, 0)
             taken[target.room] = nth + 1
@@ -70,7 +69,7 @@ def _places(scene: LabelScene, targets: Sequence[Target]) -> list[Ref]:
     return places
 
 
-def _known(scene: LabelScene, question: Compared, target: Target, ref: Ref) -> KnownValue | None:
+def _known(scene: LabelScene, question: Compared, target: Target, ref: Thing) -> KnownValue | None:
     if question.form == "size":
         return _size(scene, question, target, ref)
     if question.form in ("more", "count") or question.aspect == "number":
@@ -79,7 +78,7 @@ def _known(scene: LabelScene, question: Compared, target: Target, ref: Ref) -> K
     return _state(scene, question, ref, found) if question.form in ("both", "either") else _look(question, found)
 
 
-def _meant(scene: LabelScene, question: Compared, target: Target, ref: Ref) -> list[Seen]:
+def _meant(scene: LabelScene, question: Compared, target: Target, ref: Thing) -> list[Seen]:
     """Return the objects that a target means; of "one sofa" and the "other sofa" one each."""
     found = scene.find(ref)
     alike = [t for t in question.targets if t.kind == target.kind and t.where == target.where]
@@ -101,7 +100,7 @@ def _look(question: Compared, found: Sequence[Seen]) -> KnownValue | None:
     return KnownValue(values.pop(), says, best.clarity * (1.0 if len(having) == 1 else 0.9), (best,))
 
 
-def _state(scene: LabelScene, question: Compared, ref: Ref, found: Sequence[Seen]) -> KnownValue | None:
+def _state(scene: LabelScene, question: Compared, ref: Thing, found: Sequence[Seen]) -> KnownValue | None:
     """Return whether a place has such an object, in such a state where one is named; a no needs a look round."""
     wanted = canonical(question.aspect)
     fits = [t for t in found if not wanted or wanted in (canonical(t.attributes.get(name, "")) for name in _LOOKS)]
@@ -116,7 +115,7 @@ def _state(scene: LabelScene, question: Compared, ref: Ref, found: Sequence[Seen
     return KnownValue("no", says, 0.95 * covered, tuple(found or scene.in_room(ref.room))[:1])
 
 
-def _number(scene: LabelScene, target: Target, ref: Ref) -> KnownValue | None:
+def _number(scene: LabelScene, target: Target, ref: Thing) -> KnownValue | None:
     found = scene.find(ref)
     covered = scene.coverage(ref.room) if ref.room else 0.5
     if not found and covered < _LOOKED:
@@ -126,7 +125,7 @@ def _number(scene: LabelScene, target: Target, ref: Ref) -> KnownValue | None:
     return KnownValue(float(len(found)), says, 0.95 * covered, tuple(found or scene.in_room(ref.room)[:1]))
 
 
-def _size(scene: LabelScene, question: Compared, target: Target, ref: Ref) -> KnownValue | None:
+def _size(scene: LabelScene, question: Compared, target: Target, ref: Thing) -> KnownValue | None:
     """Return the size of an object (its largest side or volume) or of a room: of what was seen in it, m2."""
     if not target.what:
         box, covered = scene.bounds(ref.room), scene.coverage(ref.room)

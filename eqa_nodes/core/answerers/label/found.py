@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, whole
 from eqa_nodes.core.language.english import join_list, number_word, plural, with_article
+from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.types.measures import MeasuredLine
 
 _NEAR_M = 3.2  # from here a surface can be looked over
@@ -31,7 +31,7 @@ class RuleAnswer(NamedTuple):
     measure: MeasuredLine | None = None
 
 
-def the_one(scene: LabelScene, ref: Ref) -> tuple[Seen, float] | None:
+def the_one(scene: LabelScene, ref: Thing) -> tuple[Seen, float] | None:
     """Return the clearest object that fits a phrase, and the certainty that it is meant."""
     if ref.kind == "door" and ref.room:
         return scene.door(ref)
@@ -46,7 +46,7 @@ def yes(truth: bool) -> str:
     return "yes" if truth else "no"
 
 
-def both(scene: LabelScene, refs: Sequence[Ref]) -> tuple[list[Seen], float] | None:
+def both(scene: LabelScene, refs: Sequence[Thing]) -> tuple[list[Seen], float] | None:
     """Return the objects that several phrases mean, and how sure they all are right."""
     found = [the_one(scene, ref) for ref in refs]
     objects = [one for one in found if one is not None]

@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.answerers.label.found import RuleAnswer, the_one, yes
-from eqa_nodes.core.answerers.label.measure_phrasings import SIDES
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion, reference
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, clarity, evidence_views, facing
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.language.quantities import lengths, said_length, tolerance
+from eqa_nodes.core.language.quantities import said_length, tolerance
+from eqa_nodes.core.language.query import Query
 from eqa_nodes.core.memory.extents import ObjectBox, box_of_sightings, wall_yaw, whole_edges
 from eqa_nodes.core.perception.projection import pixel_of, visible_pixel
 from eqa_nodes.core.types.measures import MeasuredLine, Point3
@@ -35,8 +34,8 @@ class _Measured(NamedTuple):
     promise: float
 
 
-def _measured(scene: LabelScene, asked: ParsedQuestion, which: int) -> _Measured | None:
-    one = the_one(scene, asked.refs[which])
+def _measured(scene: LabelScene, asked: Query, which: int) -> _Measured | None:
+    one = the_one(scene, asked.things[which])
     if one is None:
         return None
     seen, sure = one
@@ -51,12 +50,12 @@ def _certain(doubt_m: float, within_m: float) -> float:
     return min(max(1.2 - 0.6 * doubt_m / max(within_m, 1e-3), 0.3), 1.0)
 
 
-def _size(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
+def _size(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     one = _measured(scene, asked, 0)
     if one is None:
         return None
-    side = SIDES.get(asked.options[0], asked.options[0])
-    if side in ("big", "large", "size", "dimension", "dimensions", "measurement", "measurements"):
+    side = asked.aspect
+    if side == "big":
         wide, deep = _across(one, "wide"), _across(one, "deep")
         text = (f"{said_length(one.box.size[wide])} wide, {said_length(one.box.size[deep])} deep, "
                 f"{said_length(one.box.size[2])} high")
@@ -140,7 +139,7 @@ def _between(one: _Measured, other: _Measured, level: bool) -> MeasuredLine:
     return MeasuredLine(_point(turn.T @ start), _point(turn.T @ end))
 
 
-def _pair(scene: LabelScene, asked: ParsedQuestion) -> tuple[_Measured, _Measured] | RuleAnswer | None:
+def _pair(scene: LabelScene, asked: Query) -> tuple[_Measured, _Measured] | RuleAnswer | None:
     """Return the two objects; where only one was seen, that there is no answer yet, and None where none was."""
     found = [_measured(scene, asked, which) for which in (0, 1)]
     a, b = found
@@ -149,12 +148,12 @@ def _pair(scene: LabelScene, asked: ParsedQuestion) -> tuple[_Measured, _Measure
     one = a or b
     if one is None:
         return None
-    missing = asked.refs[0 if a is None else 1].kind
+    missing = asked.things[0 if a is None else 1].kind
     says = f"the {missing} was not seen, only the {one.seen.kind}"
     return RuleAnswer("", 0.0, (one.seen,), one.promise, says, True)
 
 
-def _apart(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
+def _apart(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     pair = _pair(scene, asked)
     if pair is None or isinstance(pair, RuleAnswer):
         return pair
@@ -172,14 +171,14 @@ def _doubt_between(one: _Measured, other: _Measured) -> float:
     return math.hypot(one.box.face_doubt_m(axis, ahead), other.box.face_doubt_m(axis, not ahead))
 
 
-def _fits(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
+def _fits(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     pair = _pair(scene, asked)
     if pair is None or isinstance(pair, RuleAnswer):
         return pair
     return _verdict(scene, asked, pair, _between(*pair, level=True), _doubt_between(*pair), "the gap is")
 
 
-def _passes(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
+def _passes(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     one = _measured(scene, asked, 0)
     if one is None:
         return None
@@ -187,13 +186,12 @@ def _passes(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return _verdict(scene, asked, (one,), _side(one, axis), one.box.doubt_m(axis), f"the {one.seen.kind} is")
 
 
-def _verdict(scene: LabelScene, asked: ParsedQuestion, ones: tuple[_Measured, ...], room: MeasuredLine, doubt_m: float,
+def _verdict(scene: LabelScene, asked: Query, ones: tuple[_Measured, ...], room: MeasuredLine, doubt_m: float,
              what: str) -> RuleAnswer | None:
     """Return whether there is room for something: of a length that the question names, or an object as it was seen."""
-    named = lengths(asked.options[0])
-    needed = named[0] if named else None
-    if needed is None:
-        thing = _measured(scene, asked._replace(refs=(reference(asked.options[0]),)), 0)
+    needed = asked.metres
+    if not needed:
+        thing = _measured(scene, asked, len(asked.things) - 1)
         if thing is None:
             return None
         axis = _across(thing, "wide")
@@ -203,8 +201,8 @@ def _verdict(scene: LabelScene, asked: ParsedQuestion, ones: tuple[_Measured, ..
     return _found(text, ones, room, doubt_m, abs(room.metres - needed))
 
 
-MEASURING: dict[str, Callable[[LabelScene, ParsedQuestion], RuleAnswer | None]] = {
-    "size_of": _size, "apart": _apart, "gap": _apart, "fits": _fits, "passes": _passes}
+MEASURING: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
+    "size": _size, "apart": _apart, "gap": _apart, "fits": _fits, "passes": _passes}
 
 
 def shown_first(found: RuleAnswer) -> list[Keyframe]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.measure_phrasings import MEASURES
+from eqa_nodes.core.answerers.label.measure_phrasings import MEASURES, SIDES
 from eqa_nodes.core.answerers.label.rewrites import plainly
+from eqa_nodes.core.answerers.label.tables import OFFERS, purpose_of
 from eqa_nodes.core.language.english import COLOURS, number, singular
 from eqa_nodes.core.language.politeness import in_normal_form
 from eqa_nodes.core.language.quantities import lengths
+from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.rooms import is_room, named_after_room, room_name
 from eqa_nodes.core.language.targets import Compared, Target, compared
 from eqa_nodes.core.language.vocabulary import STATES
@@ -21,43 +22,6 @@ _COLOUR = rf"(?:(?:light|dark) )?(?:{'|'.join((*COLOURS, 'grey'))})"
 _BE = "(?:is|are|was|were)"
 _ON = r"(?P<relation>on top of|on|in|inside|under|underneath|beneath|below)"
 _SAME_RELATION = {"on top of": "on", "inside": "in", "underneath": "under", "beneath": "under", "below": "under"}
-
-
-class Ref(NamedTuple):
-    """A noun phrase: "the red mug on the desk in the study" is mug, red, study, (on, desk)."""
-
-    kind: str
-    room: str = ""
-    colour: str = ""
-    relation: str = ""
-    support: str = ""
-    other_room: str = ""  # a door between two rooms
-
-
-class ParsedQuestion(NamedTuple):
-    """A parsed question. form: a key of the rules; options: words to choose from; purpose: what one wants to do.
-
-    quantifier: any | all | no, as the question says, or the (of a plural); denied: "is it not ...?"; parts: of several
-    questions in one; compared: what it asks of several targets, None where it is about one.
-    """
-
-    form: str
-    refs: tuple[Ref, ...] = ()
-    relation: str = ""
-    options: tuple[str, ...] = ()
-    purpose: str = ""
-    room: str = ""
-    number: int = 0
-    text: str = ""
-    quantifier: str = ""
-    denied: bool = False
-    parts: tuple[ParsedQuestion, ...] = ()
-    compared: Compared | None = None
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """The places or objects that it is about, where they are several."""
-        return self.compared.targets if self.compared else ()
 
 
 # Tried in order on the plain form of the question; groups t, u, v are noun phrases, a and b options, the others fields.
@@ -145,21 +109,21 @@ _PHRASINGS = (*MEASURES, *((form, re.compile(pattern)) for form, pattern in (
 
 
 @lru_cache(maxsize=1024)
-def parse(question: str) -> ParsedQuestion:
+def parse(question: str) -> Query:
     """Return what a question asks; the form is "" when no phrasing fits."""
     asked = compared(question)
     if asked is not None and asked.form not in ("closer", "each"):
-        refs = tuple(reference(phrase(target)) for target in asked.targets if target.what)
-        return ParsedQuestion("compare", refs, text=in_normal_form(question), compared=asked)
+        return Query("compare", tuple(map(_described, asked.targets)), compared=asked)
     if asked is not None and asked.form == "each" and all(target.where for target in asked.targets):
         parts = [_parsed(_question_about(asked, target)) for target in asked.targets]
         if all(part.form for part in parts):
-            return _several(parts[:_AT_ONCE], in_normal_form(question))._replace(compared=asked)
+            return _several(parts[:_AT_ONCE])._replace(compared=asked)
     return _one_or_several(question)._replace(compared=asked)
 
 
-def phrase(target: Target) -> str:
-    return f"{target.kind or 'thing'} in {target.room}" if target.room else target.kind or "thing"
+def _described(target: Target) -> Thing:
+    named = reference(target.kind) if target.what else Thing("")
+    return named._replace(room=target.room or named.room)
 
 
 def _question_about(asked: Compared, target: Target) -> str:
@@ -169,17 +133,17 @@ def _question_about(asked: Compared, target: Target) -> str:
     return f"where is {target.name}" if asked.aspect == "where" else f"what {asked.aspect} is {target.name}"
 
 
-def _one_or_several(question: str) -> ParsedQuestion:
+def _one_or_several(question: str) -> Query:
     whole = _parsed(question)
     if whole.form:
         return whole
     parts = [part for text in _QUESTIONS.split(question) if (part := _parsed(text)).form]
     if len(parts) > 1:
-        return _several(parts[:_AT_ONCE], whole.text)
+        return _several(parts[:_AT_ONCE])
     return parts[0] if parts else whole
 
 
-def _parsed(question: str) -> ParsedQuestion:
+def _parsed(question: str) -> Query:
     """Return what one question asks, in other words or as it was typed."""
     as_typed = in_normal_form(question)
     for plain in dict.fromkeys((plainly(as_typed), as_typed)):
@@ -188,14 +152,15 @@ def _parsed(question: str) -> ParsedQuestion:
                 continue
             groups = {name: text for name, text in found.groupdict().items() if text}
             asked = _asked(form, groups, plain) if _makes_sense(form, groups) else None
-            if asked is not None and all(map(_can_be_found, asked.refs)):
+            if asked is not None and all(map(_can_be_found, asked.subjects)):
                 return asked
-    return ParsedQuestion("", text=as_typed)
+    return Query("")
 
 
-def _can_be_found(ref: Ref) -> bool:
+def _can_be_found(ref: Thing) -> bool:
     """Return whether a name is one of a thing; labels do not tell on which floor a thing is."""
-    return not (ref.kind in _PRONOUNS or "," in ref.kind + ref.support or ref.kind.rpartition(" ")[2] in _STOREYS)
+    support = ref.support.kind if ref.support else ""
+    return not (ref.kind in _PRONOUNS or "," in ref.kind + support or ref.kind.rpartition(" ")[2] in _STOREYS)
 
 
 def _makes_sense(form: str, groups: dict[str, str]) -> bool:
@@ -208,9 +173,8 @@ def _makes_sense(form: str, groups: dict[str, str]) -> bool:
     return form not in _IN_ROOM or "room" not in groups or is_room(groups["room"])
 
 
-def _several(parts: Sequence[ParsedQuestion], text: str) -> ParsedQuestion:
-    refs = tuple(dict.fromkeys(ref for part in parts for ref in part.refs))
-    return ParsedQuestion("several", refs, text=text, parts=tuple(parts))
+def _several(parts: Sequence[Query]) -> Query:
+    return Query("several", tuple(dict.fromkeys(t for part in parts for t in part.subjects)), parts=tuple(parts))
 
 
 _IN_ROOM = frozenset(("state", "state?", "count_state", "which_state", "list"))  # a room may end the question
@@ -238,16 +202,15 @@ def not_understood(question: str) -> str:
             "A vision-language model (answerer vlm) takes any question")
 
 
-def _asked(form: str, groups: dict[str, str], plain: str) -> ParsedQuestion:
+def _asked(form: str, groups: dict[str, str], plain: str) -> Query:
     relation = groups.get("relation", "")
+    relation = _SAME_RELATION.get(relation, relation)
     named = _QUANTIFIER.match(groups.get("t", ""))
     quantifier = _QUANTIFIERS.get(named[1], named[1]) if named else "the" if plain.startswith("are ") else ""
     refs = tuple(reference(groups[name]) for name in ("t", "u", "v") if name in groups)
-    if "colour" in groups:
-        refs = (Ref("", colour=groups["colour"]), *refs)
     both = [text.strip() for text in groups.get("t", "").split(" and ")]
     if form in _FOR_EACH and len(both) > 1 and not {"u", "between", "from"} & {*groups, *groups["t"].split()}:
-        return _several([_asked(form, {**groups, "t": text}, plain) for text in both], plain)
+        return _several([_asked(form, {**groups, "t": text}, plain) for text in both])
     purpose, room = groups.get("purpose", ""), room_name(groups.get("room", ""))
     if form == "count_at" and relation == "in" and is_room(groups["u"]):
         form, refs, room = "count", refs[:1], room_name(groups["u"])
@@ -256,36 +219,102 @@ def _asked(form: str, groups: dict[str, str], plain: str) -> ParsedQuestion:
     room = room or next((ref.room for ref in refs if ref.room), "")
     if form != "where" and len(refs) > 1:  # "the sofa ... the lamp in the study": both are there
         refs = tuple(ref if ref.room else ref._replace(room=room) for ref in refs)
-    if form in _IN_ROOM and room and refs:
-        refs = (refs[0]._replace(room=refs[0].room or room), *refs[1:])
-    return ParsedQuestion(form, refs, _SAME_RELATION.get(relation, relation),
-                          tuple(groups[name] for name in ("a", "b") if name in groups), purpose, room,
-                          number(groups.get("number", "")) or 0, plain, quantifier, "not" in groups)
+    if refs:
+        refs = (refs[0]._replace(room=refs[0].room or (room if form not in ("at", "where") else ""),
+                                 quantifier=quantifier), *refs[1:])
+    options = tuple(groups[name] for name in ("a", "b") if name in groups)
+    query = _query(form, refs or (Thing("", room),), options, relation, purpose, plain)
+    return query._replace(number=number(groups.get("number", "")) or 0, denied="not" in groups)
 
 
-def reference(text: str) -> Ref:
+_STATE_OF = {"wasted": "on", "stays_cold": "closed", "slept": "unmade", "filled": "full"}
+_DONE = {"turn on": "on", "switch on": "on", "turn off": "off", "switch off": "off", "close": "closed",
+         "shut": "closed", "open": "open", "make": "made"}
+_USES = {"tool": "tool", "place": "place", "which_room": "room", "found": "where"}
+_HELD = {"above": "above", "near": "next to"}
+
+
+def _query(form: str, things: tuple[Thing, ...], options: tuple[str, ...], relation: str, purpose: str,
+           plain: str) -> Query:
+    """Return the query of an old form of question."""
+    first, rest = things[0], things[1:]
+    if form in _STATE_OF or form in ("state?", "did"):
+        state = _STATE_OF.get(form) or _DONE.get(options[0], options[0])
+        return Query("is", (first,), (Thing(state=state),))
+    if form in ("colour", "state") and options:
+        return Query("choice", (first,), tuple(Thing(**{form: option}) for option in options))
+    if form == "colour?":
+        return Query("is", (first,), (Thing(colour=options[0]),))
+    if form == "at":
+        said = Thing("", first.room, "", first.relation, first.support)
+        return Query("is", (first._replace(room="", relation="", support=None),), (said,))
+    if form == "next?":
+        return Query("is", (first,), (Thing("", relation="next to", support=rest[0]),))
+    if form in ("count_state", "which_state"):
+        return Query("count" if form == "count_state" else "which", (first._replace(state=options[0]),))
+    if form == "which_on":
+        asked = Thing("", first.room, state=options[0])
+        return Query("choice", (asked,), things)
+    if form == "count_at":
+        return Query("count", (first._replace(relation=relation, support=rest[0]),))
+    if form in ("offered", "set"):
+        kinds = OFFERS[purpose] if form == "offered" else ("plate", "cutlery")
+        return Query("exists", (Thing("", relation="on", support=first, kinds=kinds, use=purpose or "eat with"),))
+    if form in ("carried", "anything", "coloured"):
+        form = "exists" if form == "anything" else "list"
+        if is_room(first.kind):
+            return Query(form, (Thing("", first.kind),))
+        colour = re.search(_COLOUR, plain)[0] if form == "list" and re.match(rf"what {_BE} {_COLOUR}", plain) else ""
+        return Query(form, (Thing("", colour=colour, relation=relation, support=first),))
+    if form == "on_wall":
+        return Query("list", (Thing("", first.room, relation="on", support=Thing("wall")),))
+    if form in ("above", "near", "beside", "between"):
+        relation = f"{options[0]} of" if form == "beside" else _HELD.get(form, form)
+        return Query("list", (Thing("", relation=relation, support=first, other_support=rest[0] if rest else None),))
+    if form in ("look_of", *_USES):
+        made_for = purpose_of(purpose)
+        thing = Thing("", first.room, use=purpose, kinds=made_for.kinds if made_for else ())
+        return Query("colour", (thing,)) if form == "look_of" else Query("use", (thing,), aspect=_USES[form])
+    if form == "rooms":
+        return Query("rooms", (first,), aspect="count" if plain.startswith("how many") else "")
+    if form in ("wasted_in", "wasting"):
+        return Query(form, (first,), aspect="water" if purpose == "water" else "energy")
+    if form in ("hint", "sign"):
+        return Query(form, aspect=purpose)
+    if form in ("side?", "side1"):
+        return Query("side", things, aspect=options[0] if form == "side1" else "")
+    if form == "size_of":
+        side = SIDES.get(options[0], options[0])
+        return Query("size", (first,), aspect=side if side in ("wide", "high", "long", "deep", "thick") else "big")
+    if form in ("fits", "passes"):
+        named = lengths(options[0])
+        return Query(form, things if named else (*things, reference(options[0])), metres=named[0] if named else 0.0)
+    return Query(form, things)
+
+
+def reference(text: str) -> Thing:
     """Return a noun phrase in its parts."""
     text = re.sub(r"^(?:(?:my|your|our|his|her|their|this|that|these|those|all|any|some|other|every|each|both|one of|"
                   r"none of|no|at least one|single|old|of) )+", "", text.strip(" ,"))
     text = re.sub(r" (?:left|remaining)(?= in | on |$)", "", text)
     if found := re.fullmatch(r"(.*door|.*doorway) (?:between|from) (.+) (?:and|to) (.+)", text):
-        return Ref("door", room_name(found[2]), other_room=room_name(found[3]))
+        return Thing("door", room_name(found[2]), other_room=room_name(found[3]))
     head, _, tail = text.rpartition(" in ")
     room = ""
     if head and is_room(tail):
         text, room = head, room_name(tail)
-    relation = support = ""
+    relation, support = "", None
     if found := re.fullmatch(r"(.+?) (?:(?:standing|lying|hanging) )?(on|in|under|above|next to|at) (.+)", text):
-        text, relation, support = found[1], found[2], _noun(found[3])
+        text, relation, support = found[1], found[2], Thing(_noun(found[3]))
     found = re.fullmatch(r"(.+) door", text)
     if found and is_room(found[1]):
-        return Ref("door", room=room_name(found[1]))
+        return Thing("door", room=room_name(found[1]))
     if not room:
         text, room = named_after_room(text)
     colour = re.match(rf"({_COLOUR}) (?=\w)", text)
     if colour:
         text = text[colour.end():]
-    return Ref(_noun(text), room, colour[1] if colour else "", relation, support)
+    return Thing(_noun(text), room, colour[1] if colour else "", relation, support)
 
 
 def _noun(text: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from eqa_nodes.core.answerers.label.found import RuleAnswer
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, clearest_text
+from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.types.views import TEXT
 
 _TIME = re.compile(r"\d{1,2}[:.]\d{2}")
@@ -14,12 +14,12 @@ _MONTH = re.compile("(?:jan|febr)uary|march|april|may|june|july|august|(?:septem
 _UNCLEAR = 0.5  # of a text that is on nothing that was detected
 
 
-def written(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
+def written(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return what is written on the object that is meant; the less sure, the less the views agree.
 
     Where nothing detects objects, it is the text that can be meant by its form (a time by a clock), or the only one.
     """
-    ref = asked.refs[0]
+    ref = asked.things[0]
     bearing = [t for t in scene.find(ref) if TEXT in t.attributes]
     if bearing:
         best = max(bearing, key=lambda t: (t.clarity, -t.instance))
@@ -41,7 +41,7 @@ def _found(t: Seen, sure: float) -> RuleAnswer:
     return RuleAnswer(text, t.clarity * agreed * sure, (t,))
 
 
-def _can_be(text: str, ref: Ref) -> bool:
+def _can_be(text: str, ref: Thing) -> bool:
     """Return whether a text can be on such an object: only clocks show a time, only calendars a month."""
     is_time, is_month = bool(_TIME.search(text)), bool(_MONTH.search(text))
     last = ref.kind.split()[-1:] or [""]

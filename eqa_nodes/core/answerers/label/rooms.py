@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion
-from eqa_nodes.core.answerers.label.tables import HINTS, OFFERS, SEATS, SIGNS, purpose_of
+from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import kept_in, members
+from eqa_nodes.core.language.query import Query
 from eqa_nodes.core.types.questions import RankedRegion
 
 _SOMETIMES = 0.35  # as likely as that beside a room where an object usually is
@@ -66,13 +66,10 @@ def rooms_of(kind: str) -> dict[str, float]:
     return {room: weight / total for room, weight in found.items()} if found else dict(_ANYWHERE)
 
 
-def regions_for(asked: ParsedQuestion) -> list[RankedRegion]:
+def regions_for(asked: Query) -> list[RankedRegion]:
     """Return the rooms where the answer may be, best first; the room that the question names, where it names one."""
-    named = {ref.room for ref in asked.refs if ref.room} | ({asked.room} if asked.room else set())
-    named |= {ref.other_room for ref in asked.refs if ref.other_room}
-    named |= {target.room for target in asked.targets if target.room}
-    if named:
-        return [RankedRegion(room, 1.0) for room in sorted(named)]
+    if asked.rooms:
+        return [RankedRegion(room, 1.0) for room in sorted(asked.rooms)]
     kinds = _kinds(asked)
     weights: dict[str, float] = {}
     for kind in kinds:
@@ -81,18 +78,14 @@ def regions_for(asked: ParsedQuestion) -> list[RankedRegion]:
     return [RankedRegion(room, round(weights[room], 4)) for room in sorted(weights, key=lambda r: (-weights[r], r))]
 
 
-def _kinds(asked: ParsedQuestion) -> list[str]:
+def _kinds(asked: Query) -> list[str]:
     """Return the objects that a question is about: named, lying on named ones, or made for its purpose."""
-    named = [kind for ref in asked.refs for kind in (ref.kind, ref.support) if kind and kind != "thing"]
+    named = [kind for thing in asked.subjects for kind in (
+        *(thing.kinds or (thing.kind,)), thing.support.kind if thing.support else "") if kind]
     if named:
         return [kind for name in named for kind in (*members(name), *kept_in(name))] or named
-    purpose = purpose_of(asked.purpose) if asked.purpose else None
     if asked.form == "hint":
-        return [kind for _, kinds in HINTS[asked.purpose] for kind in kinds]
+        return [kind for _, kinds in HINTS[asked.aspect] for kind in kinds]
     if asked.form == "sign":
-        return list(SIGNS[asked.purpose])
-    if asked.form == "offered":
-        return list(OFFERS[asked.purpose])
-    if purpose:
-        return list(purpose.kinds)
+        return list(SIGNS[asked.aspect])
     return list(SEATS) if asked.form == "sit_for" else [""]

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.language.english import canonical, normalise
 from eqa_nodes.core.language.naming import by_head, in_group, members
+from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.language.spelling import close_to, words
 from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting
@@ -111,11 +111,18 @@ class LabelScene:
                 by_instance.setdefault(sighting.label.instance, []).append((view, sighting))
         self.objects = [_merged(by_instance[i]) for i in sorted(by_instance)]
 
-    def find(self, ref: Ref) -> list[Seen]:
+    def find(self, ref: Thing) -> list[Seen]:
         """Return what a noun phrase can mean, the exact kind before more general ones: one level only."""
         if ref.kind == "door" and ref.room:
             return [door[0]] if (door := self.door(ref)) else []
         there = [t for t in self.in_room(ref.room) if _fits(t, ref)]
+        for kind in ref.kinds:
+            if found := self.find(ref._replace(kind=kind, kinds=())):
+                return found
+        if ref.kinds:
+            return []
+        if not ref.kind:
+            return there
         if members(ref.kind):
             return [t for t in there if in_group(t.kind, ref.kind) or _named(t.kind, ref.kind)]
         for level in _LEVELS:
@@ -144,7 +151,7 @@ class LabelScene:
         return [t for t in self.in_room(room) if t.attributes.get("relation", "floor") == "floor"
                 and t.high[2] > 0.12 and t.kind not in _NOT_FURNITURE]
 
-    def carried(self, base: Seen | None, ref: Ref, relation: str) -> list[Seen]:
+    def carried(self, base: Seen | None, ref: Thing, relation: str) -> list[Seen]:
         """Return what is on (in, under) an object; base None: it was not seen, its kind and room must do."""
         kind = base.kind if base else ref.kind
         room = base.room if base else ref.room
@@ -180,7 +187,7 @@ class LabelScene:
         rivals = [t for t in self.in_room(base.room) if t.kind == base.kind and t.instance != base.instance]
         return all(gap(obj, base) <= gap(obj, rival) for rival in rivals)
 
-    def door(self, ref: Ref) -> tuple[Seen, float] | None:
+    def door(self, ref: Thing) -> tuple[Seen, float] | None:
         """Return the door that leads to a room, or lies between two, and how sure that is it (0..1).
 
         A door's label names one of its rooms; the other is the room whose seen objects are nearest to the door.
@@ -288,12 +295,12 @@ def in_region(room: str, region: str) -> bool:
                               for name in (_room_name(room), canonical(room), normalise(room)))
 
 
-def _fits(obj: Seen, ref: Ref) -> bool:
+def _fits(obj: Seen, ref: Thing) -> bool:
     """Return whether colour and support of an object agree with a noun phrase."""
     a = obj.attributes
     colour = not ref.colour or canonical(a.get("colour", "")) == canonical(ref.colour)
     support = not ref.support or ref.relation in ("next to", "at") or (
-        canonical(a.get("support", "")) == canonical(ref.support))
+        canonical(a.get("support", "")) == canonical(ref.support.kind))
     return colour and support
 
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from eqa_nodes.core.answerers.label.found import RuleAnswer
-from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, number_word, plural, singular
+from eqa_nodes.core.language.query import Thing
 
 _LISTED = 3  # groups of objects that a sentence tells apart; of more it tells the number
 _ONE_OF_TWO = 0.6  # while another room of that name may hold one, too
@@ -20,7 +20,7 @@ def is_are(kind: str, count: int = 1) -> str:
     return "are" if count > 1 or singular(kind) != kind else "is"
 
 
-def sure_of(scene: LabelScene, ref: Ref, objects: Sequence[Seen]) -> tuple[float, float]:
+def sure_of(scene: LabelScene, ref: Thing, objects: Sequence[Seen]) -> tuple[float, float]:
     """Return how sure an answer about all these objects is, and what a view of some of them promises.
 
     Unsure while there must be others: who speaks of a main bedroom has a second one.
@@ -35,7 +35,7 @@ def sure_of(scene: LabelScene, ref: Ref, objects: Sequence[Seen]) -> tuple[float
     return clear, 0.75 * clear if len(objects) > 1 else 0.0
 
 
-def settled(scene: LabelScene, ref: Ref, objects: Sequence[Seen]) -> tuple[float, float]:
+def settled(scene: LabelScene, ref: Thing, objects: Sequence[Seen]) -> tuple[float, float]:
     """Return the same of their states; of the doors of a room one is meant, and which one may be uncertain."""
     if ref.kind == "door" and ref.room and (door := scene.door(ref)) is not None:
         return door[1], 0.0
@@ -84,7 +84,7 @@ def numbers(values: Sequence[str]) -> str:
     return ", ".join(f"{number_word(n)} {'is' if n == 1 else 'are'} {value}" for value, n in counts)
 
 
-def verdict(scene: LabelScene, ref: Ref, objects: Sequence[Seen], values: Sequence[str], fits: Sequence[bool],
+def verdict(scene: LabelScene, ref: Thing, objects: Sequence[Seen], values: Sequence[str], fits: Sequence[bool],
             quantifier: str) -> RuleAnswer:
     """Return yes or no to a question that several objects fit: yes if any does, or as the question's quantifier wants.
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqa_nodes.core.answerers.label.found import RuleAnswer, both, clearest, listed, surveyed, the_one, yes
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, extent, facing, gap, same_room, to_the_right
-from eqa_nodes.core.answerers.label.tables import OFFERS
 from eqa_nodes.core.language.english import canonical, join_list, number_word, same, with_article
 from eqa_nodes.core.language.naming import kept_in, members
+from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.rooms import is_room
 
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
@@ -17,39 +16,53 @@ _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "l
 _NEXT_TO_M, _BESIDE_M, _AT_TABLE_M, _TO_WALL_M = 0.8, 0.8, 0.75, 0.5
 
 
-def _base_and(scene: LabelScene, ref: Ref, relation: str) -> tuple[Seen | None, list[Seen]]:
+def _base_and(scene: LabelScene, ref: Thing, relation: str) -> tuple[Seen | None, list[Seen]]:
     one = the_one(scene, ref)
     base = one[0] if one else None
     return base, scene.carried(base, ref, relation)
 
 
-def _carried(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    if is_room(asked.refs[0].kind):
-        objects = [t for t in scene.in_room(asked.refs[0].kind) if t.kind not in _OPENINGS]
+def _listed(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return what fits, by kinds: of a sort, in a room, or what is on, above, beside or between others."""
+    thing = asked.things[0]
+    if thing.support is not None and not thing.kind and not thing.kinds:
+        if thing.support.kind == "wall":
+            return clearest(_on_walls(scene, thing.room))
+        return _PLACED.get(thing.relation, _carried)(scene, asked)
+    if not thing.kind and not thing.kinds:
+        objects = [t for t in scene.in_room(thing.room) if t.kind not in _OPENINGS]
         found = listed(objects, None)
-        return found and found._replace(confidence=found.confidence * scene.coverage(asked.refs[0].kind))
-    base, objects = _base_and(scene, asked.refs[0], asked.relation)
+        return found and found._replace(confidence=found.confidence * scene.coverage(thing.room))
+    objects = scene.find(thing)
+    seen = scene.coverage(thing.room) if thing.room else 0.5
+    found = listed(objects, None)
+    return found and found._replace(confidence=seen * min(t.clarity for t in objects))
+
+
+def _carried(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    thing = asked.things[0]
+    base, objects = _base_and(scene, _support(thing), thing.relation)
+    if thing.colour:
+        return clearest([t for t in objects if canonical(t.attributes.get("colour", "")) == canonical(thing.colour)])
     return listed(objects, base)
 
 
-def _holds(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
+def _support(thing: Thing) -> Thing:
+    return thing.support or Thing()
+
+
+def _holds(scene: LabelScene, thing: Thing) -> RuleAnswer | None:
     """Answer whether something of a sort is on an object: yes when one is seen, no when the object was looked over."""
-    wanted = OFFERS[asked.purpose] if asked.form == "offered" else ("plate", "cutlery")
-    base, objects = _base_and(scene, asked.refs[0], "on")
-    fit = [t for t in objects if canonical(t.kind) in map(canonical, wanted)]
+    base, objects = _base_and(scene, _support(thing), thing.relation)
+    fit = [t for t in objects if not thing.kinds or canonical(t.kind) in map(canonical, thing.kinds)]
     if fit:
-        return RuleAnswer("yes", max(t.clarity for t in fit), tuple(fit))
+        found = listed(fit, base) if not thing.kinds else None
+        return RuleAnswer(f"yes: {found.text}" if found else "yes", max(t.clarity for t in fit), tuple(fit))
     return RuleAnswer("no", base.clarity * surveyed(base), (base,), 0.75 * base.clarity) if base else None
 
 
-def _coloured(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    _, objects = _base_and(scene, asked.refs[1], asked.relation)
-    fit = [t for t in objects if canonical(t.attributes.get("colour", "")) == canonical(asked.refs[0].colour)]
-    return clearest(fit)
-
-
-def _above(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    one = the_one(scene, asked.refs[0])
+def _above(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    one = the_one(scene, _support(asked.things[0]))
     if one is None:
         return None
     base = one[0]
@@ -68,12 +81,9 @@ def _on_walls(scene: LabelScene, room: str) -> list[Seen]:
     return [t for t in scene.in_room(room) if t.attributes.get("relation") == "wall" and t.kind not in _OPENINGS]
 
 
-def _on_wall(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    return clearest(_on_walls(scene, asked.room))
-
-
-def _between(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    found = both(scene, asked.refs)
+def _between(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    thing = asked.things[0]
+    found = both(scene, [one for one in (thing.support, thing.other_support) if one is not None])
     if found is None:
         return None
     (a, b), sure = found
@@ -91,12 +101,12 @@ def _between(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return RuleAnswer(with_article(best.kind), min(sure, best.clarity), (best, a, b))
 
 
-def _beside(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    one = the_one(scene, asked.refs[0])
+def _beside(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    one = the_one(scene, _support(asked.things[0]))
     if one is None:
         return None
     base, ahead = one[0], facing(one[0])
-    across, sign = (ahead[1], -ahead[0]), 1 if asked.options[0] == "right" else -1
+    across, sign = (ahead[1], -ahead[0]), 1 if asked.things[0].relation == "right of" else -1
     fit = []
     for other in scene.furniture(base.room):
         right, behind = to_the_right(base, other)
@@ -110,8 +120,8 @@ def _beside(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return RuleAnswer(with_article(best.kind), min(one[1], best.clarity), (best, base))
 
 
-def _near(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    one = the_one(scene, asked.refs[0])
+def _near(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    one = the_one(scene, _support(asked.things[0]))
     others = [t for t in scene.furniture(one[0].room) if t.instance != one[0].instance] if one else []
     if one is None or not others:
         return None
@@ -119,24 +129,25 @@ def _near(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return RuleAnswer(with_article(best.kind), min(one[1], best.clarity) * 0.8, (best, one[0]))
 
 
-def _side(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    found = both(scene, asked.refs)
+def _side(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    found = both(scene, asked.things)
     if found is None:
         return None
     (obj, base), sure = found
-    return RuleAnswer(f"to the {'right' if to_the_right(base, obj)[0] > 0 else 'left'}", sure, (obj, base))
+    side = "right" if to_the_right(base, obj)[0] > 0 else "left"
+    return RuleAnswer(yes(side == asked.aspect) if asked.aspect else f"to the {side}", sure, (obj, base))
 
 
-def _next_to(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    found = both(scene, asked.refs)
+def _next_to(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    found = both(scene, (asked.things[0], _support(asked.predicates[0])))
     if found is None:
         return None
     (a, b), sure = found
     return RuleAnswer(yes(gap(a, b) < _NEXT_TO_M and same_room(a.room, b.room)), sure, (a, b))
 
 
-def _closer(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    three = both(scene, asked.refs)
+def _closer(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    three = both(scene, asked.things)
     if three is None:
         return None
     (base, a, b), sure = three
@@ -144,19 +155,19 @@ def _closer(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return RuleAnswer(f"the {nearer.kind}", sure, (nearer, base, b if nearer is a else a))
 
 
-def _count(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    found = scene.find(asked.refs[0]._replace(room=asked.room))
+def count(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return how many there are of a sort, in a room, in or on something, or in all that was seen."""
+    thing = asked.things[0]
+    if thing.support is not None:
+        base, objects = _base_and(scene, thing.support, thing.relation)
+        counted = [t for t in objects if canonical(t.kind).endswith(canonical(thing.kind))]
+        on_it = listed(counted, base)
+        return on_it and on_it._replace(text=str(len(counted)))
+    found = scene.find(thing)
     if not found:  # nothing proves a zero, and who asks how many expects some
         return None
-    seen = scene.coverage(asked.room) if asked.room else 0.5
+    seen = scene.coverage(thing.room) if thing.room else 0.5
     return RuleAnswer(str(len(found)), 0.95 * seen, tuple(found), 0.75 * min(t.clarity for t in found))
-
-
-def _count_at(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    base, objects = _base_and(scene, asked.refs[1], asked.relation)
-    counted = [t for t in objects if canonical(t.kind).endswith(canonical(asked.refs[0].kind))]
-    found = listed(counted, base)
-    return found and found._replace(text=str(len(counted)))
 
 
 def _chairs_at(scene: LabelScene, table: Seen) -> list[Seen]:
@@ -164,8 +175,8 @@ def _chairs_at(scene: LabelScene, table: Seen) -> list[Seen]:
             and gap(t, table) < _AT_TABLE_M]
 
 
-def _seats(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    one = the_one(scene, asked.refs[0])
+def _seats(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    one = the_one(scene, asked.things[0])
     chairs = _chairs_at(scene, one[0]) if one else []
     if one is None or not chairs:
         return None
@@ -173,24 +184,28 @@ def _seats(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return RuleAnswer(str(len(chairs)), sure, (one[0], *chairs), 0.75 * one[1])
 
 
-def _enough(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    found = _count(scene, asked)
+def _enough(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    found = count(scene, asked)
     if found is None:
         return None
     enough = int(found.text) >= asked.number
     return found._replace(text=yes(enough), confidence=0.9 if enough else found.confidence)
 
 
-def _more(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    found = _count(scene, asked)
+def _more(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    found = count(scene, asked)
     return found and found._replace(text=str(max(0, asked.number - int(found.text))))
 
 
-def _exists(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    ref = asked.refs[0]
+def _exists(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    ref = asked.things[0]
+    if ref.support is not None and not ref.kind:
+        return _holds(scene, ref)
+    if not ref.kind and not ref.kinds:
+        return _anything(scene, ref)
     one = the_one(scene, ref)
     there, not_there = ("no", "yes") if asked.denied else ("yes", "no")
-    if one is None and is_room(ref.kind) and not asked.room:  # rooms are no objects: what stands in one shows it
+    if one is None and is_room(ref.kind) and not ref.room:  # rooms are no objects: what stands in one shows it
         best = max(scene.in_room(ref.kind), key=lambda t: (t.clarity, -t.instance), default=None)
         return best and RuleAnswer(there, best.clarity, (best,))
     if one is not None:
@@ -198,11 +213,11 @@ def _exists(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
         return RuleAnswer(there + proof, one[0].clarity, (one[0],))
     if holders := held(scene, ref):
         return _left_in(holders, there, not_there)
-    seen = scene.coverage(asked.room) if asked.room else 0.0
-    return RuleAnswer(not_there, 0.9 * seen, tuple(scene.in_room(asked.room)[:1])) if seen > 0.8 else None
+    seen = scene.coverage(ref.room) if ref.room else 0.0
+    return RuleAnswer(not_there, 0.9 * seen, tuple(scene.in_room(ref.room)[:1])) if seen > 0.8 else None
 
 
-def held(scene: LabelScene, ref: Ref) -> list[Seen]:
+def held(scene: LabelScene, ref: Thing) -> list[Seen]:
     """Return the objects in which what is named is kept: for fruit the fruit bowls."""
     return [t for kind in kept_in(ref.kind) for t in scene.find(ref._replace(kind=kind))]
 
@@ -224,26 +239,19 @@ def _in_the(obj: Seen) -> str:
     return f" in the {obj.room}" if obj.room else ""
 
 
-def _anything(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    found = _carried(scene, asked)
-    if found is not None:
-        return found._replace(text=f"yes: {found.text}", confidence=max(t.clarity for t in found.objects))
-    one = None if is_room(asked.refs[0].kind) else the_one(scene, asked.refs[0])
-    return RuleAnswer("no", one[1] * surveyed(one[0]), (one[0],), 0.75 * one[1]) if one else None
+def _anything(scene: LabelScene, thing: Thing) -> RuleAnswer | None:
+    found = listed([t for t in scene.in_room(thing.room) if t.kind not in _OPENINGS], None)
+    return found and found._replace(text=f"yes: {found.text}", confidence=max(t.clarity for t in found.objects))
 
 
-def _list(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    """Return the objects of a sort, by kinds, in a room or in all that was seen."""
-    found = scene.find(asked.refs[0])
-    seen = scene.coverage(asked.room) if asked.room else 0.5
-    found_list = listed(found, None)
-    return found_list and found_list._replace(confidence=seen * min(t.clarity for t in found))
-
-
-def _at(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
-    """Answer whether an object is on, in or under another one or in a room; where it is, if not."""
-    ref = asked.refs[0]
-    there, anywhere = scene.find(ref), scene.find(ref._replace(room="", support="", relation=""))
+def is_at(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Answer whether an object is on, in, under or next to another one or in a room; where it is, if not."""
+    if asked.predicates[0].relation == "next to":
+        return _next_to(scene, asked)
+    at = asked.predicates[0]
+    ref, anywhere = asked.things[0]._replace(room=at.room, relation=at.relation, support=at.support), scene.find(
+        asked.things[0])
+    there = scene.find(ref)
     there = [t for t in there if not ref.support or ref.relation in ("next to", "at", "above") or (
         t.attributes.get("relation") == ref.relation)]
     if there:
@@ -257,25 +265,25 @@ def _at(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return RuleAnswer(f"no, the {best.kind} is{where}{_in_the(best)}", sure, (best,))
 
 
-def _rooms(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
+def _rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return how many rooms of a sort were seen, or which; nothing proves that there are no more."""
-    sort = asked.refs[0].kind
+    sort = asked.things[0].kind
     rooms = scene.rooms(sort) if sort != "room" else sorted({t.room for t in scene.objects if t.room})
     objects = tuple(next(t for t in scene.objects if t.room == room) for room in rooms)
     if not rooms:
         return None
-    text = str(len(rooms)) if asked.text.startswith("how many") else join_list([f"the {room}" for room in rooms])
+    text = str(len(rooms)) if asked.aspect == "count" else join_list([f"the {room}" for room in rooms])
     return RuleAnswer(text, 0.5, objects[:3])
 
 
-def _side_is(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
+def _side_is(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     found = _side(scene, asked)
     return found and found._replace(text=yes(found.text.endswith(asked.options[0])))
 
 
-SPATIAL: dict[str, Callable[[LabelScene, ParsedQuestion], RuleAnswer | None]] = {
-    "carried": _carried, "offered": _holds, "set": _holds, "coloured": _coloured, "above": _above, "on_wall": _on_wall,
-    "between": _between, "beside": _beside, "near": _near, "side?": _side, "next?": _next_to, "closer": _closer,
-    "count": _count, "count_at": _count_at, "seats": _seats, "enough": _enough, "more": _more, "exists": _exists,
-    "anything": _anything, "list": _list, "at": _at, "rooms": _rooms, "side1": _side_is,
+_PLACED: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
+    "above": _above, "between": _between, "left of": _beside, "right of": _beside, "next to": _near}
+SPATIAL: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
+    "list": _listed, "side": _side, "closer": _closer, "seats": _seats, "enough": _enough, "more": _more,
+    "exists": _exists, "rooms": _rooms,
 }

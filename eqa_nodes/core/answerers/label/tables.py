@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion
 from eqa_nodes.core.language.english import canonical, content_words, same, with_article
+from eqa_nodes.core.language.query import Query
 
 
 class Purpose(NamedTuple):
@@ -139,13 +139,11 @@ _USUAL_ROOM = {
 }
 _USUAL_STATES = frozenset(("off", "closed", "made", "full", "clean"))
 _FIXED_GUESSES = {
-    "count": "2", "count_at": "2", "seats": "4", "carried": "vase", "above": "painting", "on_wall": "painting",
-    "between": "coffee table", "beside": "side table", "near": "table", "coloured": "book", "bath": "only a shower",
-    "sit_for": "on the sofa in the living room", "more": "2", "which_on": "neither", "wasting": "the ceiling lamp",
-    "look_of": "white",
+    "count": "2", "seats": "4", "bath": "only a shower", "sit_for": "on the sofa in the living room", "more": "2",
+    "wasting": "the ceiling lamp",
 }
-
-_WITH_ARTICLE = frozenset(("carried", "above", "on_wall", "between", "beside", "near", "coloured"))
+_USUALLY_THERE = {"on": "vase", "above": "painting", "between": "coffee table", "left of": "side table",
+                  "right of": "side table", "next to": "table"}  # relation -> what is usually there
 
 
 @lru_cache(maxsize=256)
@@ -161,38 +159,42 @@ def purpose_of(text: str) -> Purpose | None:
     return best if shared(best)[0] else None
 
 
-def guess(asked: ParsedQuestion) -> tuple[str, float]:
+def guess(asked: Query) -> tuple[str, float]:
     """Return the usual answer to a question about a home that was not seen, and how often that may be right."""
-    kind = canonical(asked.refs[0].kind) if asked.refs else ""
+    kind = canonical(asked.things[0].kind) if asked.things else ""
     if asked.form in _FIXED_GUESSES:
-        text = _FIXED_GUESSES[asked.form]
-        return (with_article(text) if asked.form in _WITH_ARTICLE else text), 0.2
-    if asked.form in ("colour", "state", "side?") and asked.options:
-        usual = [option for option in asked.options if option in _USUAL_STATES] or list(asked.options)
-        return (f"to the {usual[0]}" if asked.form == "side?" else usual[0]), 0.5
+        return _FIXED_GUESSES[asked.form], 0.2
+    if asked.form == "list" and asked.things[0].support is not None:
+        return with_article(_USUALLY_THERE.get(asked.things[0].relation, "vase")), 0.2
+    if asked.form == "choice":
+        options = [option.looks or f"the {option.name}" for option in asked.predicates]
+        return next((option for option in options if option in _USUAL_STATES), options[0]), 0.5
+    if asked.form == "side" and not asked.aspect:
+        return "to the left", 0.5
     if asked.form == "colour":
         return _USUAL_COLOUR.get(kind, "white"), 0.2
     if asked.form == "material":
         return _USUAL_MATERIAL.get(kind, "wood"), 0.4
     if asked.form == "closer":
-        return f"the {asked.refs[1].kind}", 0.5
-    if asked.form in ("where", "room", "place", "found", "which_room", "tool"):
+        return f"the {asked.things[1].kind}", 0.5
+    if asked.form in ("where", "room", "use"):
         return _guess_place(asked, kind)
     if asked.form == "hint":
-        return HINTS[asked.purpose][0][0], 0.3
-    if asked.form == "state?" and asked.options[0] not in _USUAL_STATES:
+        return HINTS[asked.aspect][0][0], 0.3
+    if asked.form == "is" and asked.predicates[0].state and asked.predicates[0].state not in _USUAL_STATES:
         return "no", 0.5
     return "yes", 0.5 if asked.form else 0.1
 
 
-def _guess_place(asked: ParsedQuestion, kind: str) -> tuple[str, float]:
-    purpose = purpose_of(asked.purpose) if asked.purpose else None
+def _guess_place(asked: Query, kind: str) -> tuple[str, float]:
+    use = asked.things[0].use if asked.things else ""
+    purpose = purpose_of(use) if use else None
     kind = purpose.kinds[0] if purpose else kind
     room = next((room for obj, room in _USUAL_ROOM.items() if same(obj, kind)), "living room")
-    if asked.form in ("room", "which_room"):
+    if "room" in (asked.form, asked.aspect):
         return f"the {room}", 0.3
-    if asked.form == "tool":
+    if asked.aspect == "tool":
         return f"the {kind}" if purpose else "a tool", 0.3
-    if purpose and asked.form != "found":
+    if purpose and asked.aspect != "where":
         return f"{purpose.preposition} the {kind} in the {room}", 0.4
     return (f"in the {room}" if kind in _USUAL_ROOM else f"on the table in the {room}"), 0.15

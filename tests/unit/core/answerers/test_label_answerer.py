@@ -14,10 +14,11 @@ from PIL import Image, ImageFilter
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.answerers.common import check_question, match_choice
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.parse import Ref, parse, reference
+from eqa_nodes.core.answerers.label.parse import parse, reference
 from eqa_nodes.core.answerers.label.scene import clarity
 from eqa_nodes.core.answerers.label.tables import PURPOSES, purpose_of
 from eqa_nodes.core.errors import BadQuestion, ConfigError
+from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Recalled
 from eqa_nodes.core.types.views import FloorPixel
@@ -255,13 +256,13 @@ def test_the_blind_baseline_sees_nothing() -> None:
 
 
 @pytest.mark.parametrize(("text", "ref"), [
-    ("my red mug on desk in study", Ref("mug", "study", "red", "on", "desk")),
-    ("chairs in dining room", Ref("chair", "dining room")),
-    ("keys in bowl in hallway", Ref("key", "hallway", "", "in", "bowl")),
-    ("second bathroom door", Ref("door", "second bathroom")),
-    ("door between kitchen and hallway", Ref("door", "kitchen", other_room="hallway")),
+    ("my red mug on desk in study", Thing("mug", "study", "red", "on", Thing("desk"))),
+    ("chairs in dining room", Thing("chair", "dining room")),
+    ("keys in bowl in hallway", Thing("key", "hallway", "", "in", Thing("bowl"))),
+    ("second bathroom door", Thing("door", "second bathroom")),
+    ("door between kitchen and hallway", Thing("door", "kitchen", other_room="hallway")),
 ])
-def test_noun_phrases(text: str, ref: Ref) -> None:
+def test_noun_phrases(text: str, ref: Thing) -> None:
     assert reference(text) == ref
 
 

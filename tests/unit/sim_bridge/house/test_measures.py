@@ -32,8 +32,8 @@ def test_every_answer_follows_from_the_geometry_with_a_margin(seed: int) -> None
 def test_the_rules_understand_every_question(seed: int) -> None:
     for candidate in measure_candidates(HouseFacts(world(seed).house)):
         asked = parse(candidate.question)
-        assert asked.form in ("size_of", "apart", "gap", "fits", "passes"), candidate.question
-        assert len(asked.refs) == len(candidate.targets), candidate.question
+        assert asked.form in ("size", "apart", "gap", "fits", "passes"), candidate.question
+        assert len(asked.things) == len(candidate.targets), candidate.question
 
 
 def test_the_data_set_mixes_its_kinds_and_is_the_same_each_time() -> None:
