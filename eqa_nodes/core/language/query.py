@@ -89,13 +89,13 @@ class Query(NamedTuple):
     @property
     def subjects(self) -> tuple[Thing, ...]:
         """The phrases that name what it is about: of "what is on the table" the table."""
-        found = []
+        found: list[Thing | None] = []
         for thing in self.things:
             if thing.kind or thing.kinds or thing.support is None:
                 found.append(thing)
             else:
-                found += filter(None, (thing.support, thing.other_support))
-        found += (p if p.kind else p.support for p in self.predicates if p.kind or p.support is not None)
+                found += (thing.support, thing.other_support)
+        found += (p if p.kind else p.support for p in self.predicates)
         return tuple(dict.fromkeys(t for t in found if t is not None))
 
     @property

@@ -242,7 +242,8 @@ def _query(form: str, things: tuple[Thing, ...], options: tuple[str, ...], relat
         state = _STATE_OF.get(form) or _DONE.get(options[0], options[0])
         return Query("is", (first,), (Thing(state=state),))
     if form in ("colour", "state") and options:
-        return Query("choice", (first,), tuple(Thing(**{form: option}) for option in options))
+        return Query("choice", (first,), tuple(
+            Thing(colour=option) if form == "colour" else Thing(state=option) for option in options))
     if form == "colour?":
         return Query("is", (first,), (Thing(colour=options[0]),))
     if form == "at":
@@ -264,8 +265,8 @@ def _query(form: str, things: tuple[Thing, ...], options: tuple[str, ...], relat
         form = "exists" if form == "anything" else "list"
         if is_room(first.kind):
             return Query(form, (Thing("", first.kind),))
-        colour = re.search(_COLOUR, plain)[0] if form == "list" and re.match(rf"what {_BE} {_COLOUR}", plain) else ""
-        return Query(form, (Thing("", colour=colour, relation=relation, support=first),))
+        colour = re.match(rf"what {_BE} ({_COLOUR})", plain) if form == "list" else None
+        return Query(form, (Thing("", colour=colour[1] if colour else "", relation=relation, support=first),))
     if form == "on_wall":
         return Query("list", (Thing("", first.room, relation="on", support=Thing("wall")),))
     if form in ("above", "near", "beside", "between"):

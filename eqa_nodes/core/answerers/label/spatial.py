@@ -276,11 +276,6 @@ def _rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     return RuleAnswer(text, 0.5, objects[:3])
 
 
-def _side_is(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    found = _side(scene, asked)
-    return found and found._replace(text=yes(found.text.endswith(asked.options[0])))
-
-
 _PLACED: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
     "above": _above, "between": _between, "left of": _beside, "right of": _beside, "next to": _near}
 SPATIAL: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
