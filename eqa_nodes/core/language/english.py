@@ -10,107 +10,17 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-# One group a line; the first is canonical. Entries are singular and in normal form.
-_SYNONYMS = """
-sofa | couch | settee | loveseat
-refrigerator | fridge | ref | icebox
-television | tv | tv set | tele | telly | television set
-cabinet | cupboard
-wardrobe | closet | armoire
-chest of drawers | dresser | bureau | drawers
-nightstand | bedside table | night table | bedside cabinet | night stand
-trash can | garbage can | garbage bin | trash bin | dustbin | waste bin | wastebasket | rubbish bin | bin | waste basket
-stove | cooker | oven | range | hob | cooktop
-color | colour
-gray | grey
-restroom | bathroom | washroom | toilet room
-faucet | tap
-painting | picture | artwork | wall art | framed picture
-curtain | drape
-rug | carpet | mat
-cushion | pillow
-blanket | throw | comforter | duvet | quilt
-mobile phone | cell phone | cellphone | phone | smartphone | telephone
-laptop | notebook computer | laptop computer | macbook
-computer | pc | desktop computer
-monitor | computer monitor | computer screen
-bookshelf | bookcase | book shelf | book case
-couch table | coffee table
-washing machine | washer | clothes washer | laundry machine
-dryer | clothes dryer | tumble dryer
-dishwasher | dish washer
-hallway | corridor | hall | passage
-living room | lounge | sitting room | family room
-study | office | home office | study room
-bedroom | bed room
-laundry room | utility room | laundry
-entryway | entrance hall | foyer | entrance
-dining room | dining area
-kid room | children room | kid bedroom | child room | nursery
-plant | houseplant | potted plant | house plant
-cup | mug
-kettle | electric kettle | water kettle
-vacuum cleaner | vacuum | hoover
-armchair | arm chair | easy chair
-stool | bar stool | barstool
-counter | countertop | kitchen counter | counter top | worktop
-bathtub | bath | tub | bath tub
-sink | washbasin | basin | wash basin
-lamp | light | lights
-floor lamp | standing lamp
-table lamp | desk lamp | bedside lamp
-ceiling lamp | ceiling light | overhead light
-speaker | loudspeaker
-clock | wall clock
-bike | bicycle
-backpack | rucksack
-shoe | sneaker | trainer
-beige | cream | tan
-metal | steel | stainless steel | metallic | aluminium | aluminum
-wood | wooden | timber
-fabric | cloth | textile | upholstery
-leather | leathery
-glass | glassy
-ceramic | porcelain
-plastic | plasticky
-stone | marble | granite
-purple | violet
-turquoise | teal | cyan
-on | on top of | upon | turned on | switched on
-off | turned off | switched off
-closed | shut
-next to | beside | by | near | adjacent to | alongside | close to
-above | over
-under | below | beneath | underneath
-in | inside | within | into
-"""
+from eqa_nodes.core.language.vocabulary import entries, groups, table
 
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-COLOURS = _words("black white gray silver red orange yellow green blue navy purple pink brown beige gold "
-                 "turquoise maroon olive lavender mint golden violet tan cream teal")
-_NUMBERS = _words("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-                  "sixteen seventeen eighteen nineteen twenty")
-_QUANTITIES = {"none": 0, "nil": 0, "no": 0, "single": 1, "once": 1, "couple": 2, "pair": 2, "both": 2, "twice": 2,
-               "dozen": 12, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100}
-_IRREGULAR = {"shelves": "shelf", "knives": "knife", "leaves": "leaf", "loaves": "loaf", "people": "person",
-              "children": "child", "men": "man", "women": "woman", "feet": "foot", "mice": "mouse", "dice": "die",
-              "scarves": "scarf", "bookshelves": "bookshelf", "wives": "wife", "halves": "half", "toes": "toe",
-              "shoes": "shoe", "slippers": "slipper", "movies": "movie", "cookies": "cookie", "axes": "axe",
-              "vases": "vase", "closes": "close", "potatoes": "potato", "tomatoes": "tomato", "mangoes": "mango"}
-_SINGULAR_AS_IT_IS = frozenset(_words(
-    "this is was his us its yes glass gas bus canvas always across stairs clothes scissors glasses headphones upstairs "
-    "downstairs chess mattress brass cactus less has does pants jeans shorts trousers blinds"))
+COLOURS = entries("colours")
+_NUMBERS = entries("numbers")
+_QUANTITIES = {word: int(value) for word, (value,) in table("quantities").items()}
+_IRREGULAR = {many: one for many, (one,) in table("plurals").items()}
+_SINGULAR_AS_IT_IS = frozenset(entries("only_plural"))
 _ARTICLES = frozenset(("a", "an", "the"))
-_STOP = frozenset(_words("""is are was were be been being am do does did have has had can could would should will
-shall may might must it its this that these those there here i me my you your we our they them their he she his her of
-to at for with and or what which who whom whose where when why how many much any some please tell name see seen one if
-so as than then just also very only currently now kind type sort thing object item house home"""))
-_YES = frozenset(_words("yes yeah yep yup sure certainly definitely affirmative true correct indeed absolutely"))
-_NO = frozenset(_words("no nope nah negative false incorrect not never neither nothing none"))
+_STOP = frozenset(entries("idle"))
+_YES = frozenset(entries("yes"))
+_NO = frozenset(entries("no"))
 _SHORT_IS = re.compile(r"\b(what|where|who|there|it|that|how|here|he|she)'?s\b")
 
 
@@ -158,8 +68,9 @@ def plural(word: str) -> str:
     return f"{head} {last}" if head else last
 
 
-_CANONICAL = {entry.strip(): line.split("|")[0].strip()
-              for line in _SYNONYMS.strip().splitlines() for entry in line.split("|")}
+# Later sections win: "on" is a state and a relation with one canonical form.
+_CANONICAL = {word: name for section in ("things", "rooms", "other_colours", "materials", "relations")
+              for word, name in groups(section)}
 # Every word that these tables hold: well spelled, and understood.
 COMMON_WORDS = frozenset(" ".join(_CANONICAL).split()) | {*COLOURS, *_NUMBERS, *_QUANTITIES, *_IRREGULAR, *_YES, *_NO,
                                                           *_IRREGULAR.values(), *_SINGULAR_AS_IT_IS, *_STOP, *_ARTICLES}
@@ -261,7 +172,7 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(normalise, parts)))
 
 
-_MASS = frozenset(_words("bread fruit soap food laundry firewood cutlery rice sugar milk water coffee tea art"))
+_MASS = frozenset(entries("masses"))
 
 
 def with_article(noun: str) -> str:

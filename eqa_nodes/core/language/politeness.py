@@ -6,11 +6,12 @@ All texts here are in normal form (core/language/english.py): lower case, no art
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from eqa_nodes.core.language.english import normalise, singular
-from eqa_nodes.core.language.rooms import is_room
-from eqa_nodes.core.language.vocabulary import HOUSEHOLD, STATES
+from eqa_nodes.core.language.naming import known_names
+from eqa_nodes.core.language.rooms import is_room, room_words
+from eqa_nodes.core.language.states import STATES
 
 _GREETING = re.compile(
     r"(?:(?:(?:hey|hi|hello)(?: there)?|hallo|hullo|yo|ok|okay|so|well|um|uh|er|erm|hmm|oh|and|but|also|excuse me|"
@@ -134,9 +135,15 @@ def _whole(text: str) -> str:
             rest, times = _IT.subn(lambda _: found["t"], found["rest"], count=1)
         return rest if times else text
     found = _VERBLESS.fullmatch(text)
-    if found and singular(found["t"]).rpartition(" ")[2] in HOUSEHOLD:
+    if found and singular(found["t"]).rpartition(" ")[2] in _last_words():
         return f"{_is(found['t'])} {found['t']}{found['state']}{found['room']}"
     return text
+
+
+@cache
+def _last_words() -> frozenset[str]:
+    """Return what the name of a thing or of a room may end with."""
+    return frozenset(name.rpartition(" ")[2] for name in known_names() | room_words())
 
 
 def _is(thing: str) -> str:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from eqa_nodes.core.language.english import singular
+from eqa_nodes.core.language.vocabulary import entries, groups
 
-_ROOM_HEADS = frozenset((
-    "room", "kitchen", "bedroom", "bathroom", "restroom", "study", "office", "hallway", "hall", "corridor", "entryway",
-    "foyer", "garage", "pantry", "nursery", "gym", "lounge", "library", "attic", "basement", "balcony", "closet",
-    "cellar"))
-_WHOLE_HOUSE = frozenset(("house", "home", "apartment", "flat", "place", "here"))
-# "The kitchen light" is the light in the kitchen, but these are kinds of objects.
-_OF_ROOM = re.compile(r"((?:(?:main|master|second|guest|kids?) )?(?:kitchen|bedroom|bathroom|living room|"
-                      r"dining room|study|hallway|hall|garage|laundry room|guest room|workout room|pantry|"
-                      r"entryway)) (.+)")
-_ROOM_KINDS = frozenset((
-    "kitchen table", "kitchen sink", "kitchen counter", "kitchen island", "kitchen cabinet", "kitchen towel",
-    "kitchen scale", "kitchen knife", "bathroom sink", "bathroom scale", "bathroom shelf", "bathroom mat",
-    "bathroom cabinet", "dining room table", "study desk", "pantry shelf", "hall stand"))
+_ROOM_HEADS, _WHOLE_HOUSE = frozenset(entries("room_heads")), frozenset(entries("whole_house"))
+# "The kitchen light" is the light in the kitchen, but "kitchen table" is a kind of object.
+_OF_ROOM = re.compile(rf"((?:(?:main|master|second|guest|kids?) )?(?:{'|'.join(entries('rooms_of_things'))})) (.+)")
+_ROOM_KINDS = frozenset(entries("named_after_rooms"))
+_SLANG = dict(groups("rooms_by_slang"))
+
+
+@cache
+def room_words() -> frozenset[str]:
+    """Return every name of a kind of room."""
+    return _ROOM_HEADS.union(word for word, _ in groups("rooms"))
 
 
 def is_room(text: str) -> bool:
@@ -32,6 +32,14 @@ def room_name(text: str) -> str:
     """Return a room's name; "" for the whole house."""
     words = text.split()
     return "" if not words or words[-1] in _WHOLE_HOUSE else " ".join(words)
+
+
+def room_in(text: str) -> str:
+    """Return the room that words name where a place is asked for: "loo" after "in the" is the bathroom. "" for none."""
+    for word in sorted(_SLANG, key=len, reverse=True):
+        if f" {text}".endswith(f" {word}"):
+            return f" {text}".removesuffix(word).lstrip() + _SLANG[word]
+    return room_name(text) if is_room(text) else ""
 
 
 def named_after_room(text: str) -> tuple[str, str]:

@@ -1,99 +1,145 @@
-"""Corrects spelling mistakes in questions: unknown words only, and only where a single word can be meant."""
+"""Corrects spelling mistakes in questions: of unknown words only, and only where a single word can be meant.
+
+A word of the vocabulary or of an English dictionary (pyspellchecker's, 160,000 words) stays as it is.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from difflib import SequenceMatcher
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 
-from eqa_nodes.core.language.english import COMMON_WORDS, plural
-from eqa_nodes.core.language.naming import GROUP_WORDS
-from eqa_nodes.core.language.vocabulary import ASKING, HOUSEHOLD, OTHER
+from eqa_nodes.core.language.english import COMMON_WORDS, plural, singular
+from eqa_nodes.core.language.naming import known_names
+from eqa_nodes.core.language.rooms import room_words
+from eqa_nodes.core.language.states import MATERIALS, state_words
+from eqa_nodes.core.language.vocabulary import entries, groups, table
 
-# What people type for short, and slips of short words, for which likeness is no proof.
-_SHORT = {"teh": "", "hte": "", "thr": "", "adn": "and", "si": "is", "r": "are", "u": "you", "ur": "your",
-          "plz": "please", "pls": "please", "wat": "what", "wut": "what", "wats": "what is", "wheres": "where is",
-          "hows": "how is", "whos": "who is", "theres": "there is", "cud": "could", "wud": "would", "abt": "about",
-          "rm": "room", "n": "and", "nd": "and", "rn": "right now", "thx": "thanks", "thnx": "thanks", "tnx": "thanks",
-          "ya": "you", "lemme": "let me", "gimme": "give me", "whats": "what is", "dont": "do not",
-          "isnt": "is not", "arent": "are not", "didnt": "did not", "cant": "can not",
-          "cannot": "can not", "im": "i am", "ive": "i have", "wanna": "want to", "dunno": "do not know",
-          "isthe": "is", "inthe": "in", "onthe": "on", "livingroom": "living room", "diningroom": "dining room",
-          "laundryroom": "laundry room",
-          "wether": "whether", "wheter": "whether", "bathrom": "bathroom", "coulour": "colour"}  # "" = an article
-_SURE = 0.8  # likeness (difflib) from which one word may have been meant for another
-_CLEAR = 0.02  # how much likelier it must be than the next
+_SHORT = {word: "" if text == "-" else text for word, (text,) in table("short").items()}
+_SLIPS = {slip: text for slip, (text,) in table("slips").items()}
+_SLIP = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _SLIPS), key=len, reverse=True))})\b")
+_ARTICLES, _BEFORE = frozenset(("a", "an", "the")), frozenset((*entries("idle"), "in", "on", "under", "from", "near"))
+# Costs of a letter left out or added, changed, changed for one that sounds alike, of two exchanged, of another initial.
+_MISSED, _CHANGED, _ALIKE, _SWAPPED, _OTHER_START = 0.9, 1.3, 0.7, 0.6, 0.5
+_MOST_SHORT, _MOST = 1.4, 2.3  # what a word of up to five letters, and a longer one, may cost
+_CLEAR = 0.25  # how much nearer a word must be than the next
+_OFTEN = 20.0  # or how much more often it is written
+_SOUND = {frozenset(pair) for pair in ("ck", "sz", "iy", "ei", "ae", "fv", "cs", "ao")}
 
 
-@lru_cache(maxsize=1)
+@cache
 def words() -> frozenset[str]:
-    """Return every word that counts as spelled correctly."""
-    known = {*COMMON_WORDS, *GROUP_WORDS, *HOUSEHOLD, *ASKING, *OTHER}
-    return frozenset(known | {plural(word) for word in (*HOUSEHOLD, *GROUP_WORDS, *OTHER)})
+    """Return every single word of the vocabulary, with its plural."""
+    listed = {*known_names(), *room_words(), *state_words(), *MATERIALS, *(word for word, _ in groups("other_colours")),
+              *entries("asking"), *entries("around_states"), *entries("room_orders")}
+    single = {word for text in listed for word in text.split()} | COMMON_WORDS
+    return frozenset(single | {plural(word) for word in single if len(word) > 2 and word not in _BEFORE})
 
 
-@lru_cache(maxsize=1)
-def _targets() -> tuple[str, ...]:
-    """Return the words that a slip is mended to: those of a house and of questions, not just any word."""
-    meant = {*COMMON_WORDS, *GROUP_WORDS, *HOUSEHOLD, *ASKING}
-    return tuple(sorted(meant | {plural(word) for word in (*HOUSEHOLD, *GROUP_WORDS)}))
+def is_word(word: str) -> bool:
+    """Return whether a word is spelled correctly: one of the vocabulary, or of the English dictionary."""
+    return word in words() or word in _english()
+
+
+@cache
+def _english() -> dict[str, int]:
+    from spellchecker import SpellChecker  # takes 0.4 s: loaded for the first word that the vocabulary does not know
+
+    return dict(SpellChecker().word_frequency.dictionary)
 
 
 @lru_cache(maxsize=4096)
 def spelled(text: str) -> str:
     """Return a text in lower case, words apart by blanks, with the slips mended that leave no doubt."""
-    return " ".join(filter(None, (_SHORT[word] if word in _SHORT else _mended(word) for word in text.split())))
+    typed = _SLIP.sub(lambda found: _SLIPS[found[0]], text).split()
+    plain = " ".join(filter(None, (_SHORT.get(word, word) for word in typed))).split()
+    return " ".join(mended for mended in map(_mended, _joined(plain)) if mended)
+
+
+def _joined(typed: list[str]) -> Iterator[str]:
+    """Yield words, two that are one name as one: "tread mill" is treadmill, but "side table" is a name as it is."""
+    rest = iter([*zip(typed, [*typed[1:], ""], strict=False)])
+    for word, following in rest:
+        apart, whole = singular(f"{word} {following}"), word + following
+        if (min(len(word), len(following)) > 2 and whole in _whole_names() and not {word, following} & _BEFORE
+                and apart not in known_names() | room_words()):
+            yield whole
+            next(rest)
+        else:
+            yield word
+
+
+@cache
+def _whole_names() -> frozenset[str]:
+    single = {name for name in (*known_names(), *room_words()) if " " not in name and len(name) > 5}
+    return frozenset(single | set(map(plural, single)))
 
 
 @lru_cache(maxsize=4096)
 def _mended(word: str) -> str:
-    if len(word) < 3 or not word.isascii() or not word.isalpha() or word in words():
+    if len(word) < 3 or not word.isascii() or not word.isalpha() or is_word(word):
         return word
     once = re.sub(r"(.)\1{2,}", r"\1\1", word)  # "offff", "sooofa"
-    for short in (once, re.sub(r"(.)\1", r"\1", once)):
-        if short != word and short in words():
-            return short
-    if len(word) < 4:
-        return word
-    return _unswapped(word) or close_to(word, _targets()) or word
+    guesses = [once, re.sub(r"(.)\1", r"\1", once), *([f"{word}g"] if word.endswith("in") else [])]  # "runnin"
+    found = next((guess for guess in guesses if guess in words() or (guess.endswith("ing") and is_word(guess))), "")
+    return found or _parted(word) or close_to(word, _near(word)) or word
 
 
-def _unswapped(word: str) -> str:
-    """Return the one word of which two neighbouring letters were exchanged, "" where none or several fit.
+def _parted(word: str) -> str:
+    """Return the two words that were written as one, without an article ("isthe" is "is"), "" where none fit."""
+    found = set()
+    for i in range(2, len(word) - 1):
+        first, second = word[:i], word[i:]
+        follows = second in _ARTICLES or (len(second) > 3 and second in words())
+        if f"{first} {second}" in known_names() | room_words() or (first in _BEFORE and follows):
+            found.add(first if second in _ARTICLES else f"{first} {second}")
+    return found.pop() if len(found) == 1 else ""
 
-    Of several, one that is often meant in a house wins.
-    """
-    swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2:] for i in range(len(word) - 1)} & words()
-    meant = swapped & frozenset(_targets()) if len(swapped) > 1 else swapped
-    return meant.pop() if len(meant) == 1 else ""
+
+@cache
+def _by_initial() -> dict[str, tuple[str, ...]]:
+    return {first: tuple(sorted(word for word in words() if word[0] == first and len(word) > 2))
+            for first in {word[0] for word in words() if word}}
 
 
-def close_to(word: str, known: tuple[str, ...]) -> str:
+def _near(word: str) -> Iterable[str]:
+    """Return the words of the vocabulary that begin alike, or whose first letter was left out, added or exchanged."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    starts = {word[1:], word[1] + word[0] + word[2:], *(letter + word for letter in letters),
+              *(letter + word[1:] for letter in letters)}
+    return (*_by_initial().get(word[0], ()), *sorted(starts & words()))
+
+
+def close_to(word: str, known: Iterable[str]) -> str:
     """Return the known word for a misspelt one, "" where none or several fit.
 
-    It begins with the same letter; of four letters it holds the same ones, two neighbours of them exchanged.
+    It is one letter off, of six letters or more two; of three letters two neighbours are exchanged.
     """
-    near = sorted(((_likeness(word, other), other) for other in known
-                   if other[:1] == word[:1] and abs(len(other) - len(word)) <= 2), reverse=True)
-    near = [pair for pair in near if pair[0] >= _SURE]
+    most = _SWAPPED if len(word) < 4 else _MOST_SHORT if len(word) < 6 else _MOST
+    near = sorted((cost, other) for other in dict.fromkeys(known) if other != word and abs(len(other) - len(word)) <= 2
+                  and (cost := _cost(word, other)) <= most)
     if not near:
         return ""
-    rivals = [other for score, other in near[1:] if near[0][0] - score < _CLEAR
-              and other not in (plural(near[0][1]),) and near[0][1] != plural(other)]
-    return "" if rivals else near[0][1]
+    best = near[0][1]
+    rivals = [other for cost, other in near[1:] if cost - near[0][0] < _CLEAR
+              and best != plural(other) and other != plural(best)]
+    if not rivals:
+        return best
+    often = sorted((best, *rivals), key=lambda other: -_english().get(other, 0))
+    return often[0] if _english().get(often[0], 0) > _OFTEN * _english().get(often[1], 0) else ""
 
 
-def _likeness(word: str, other: str) -> float:
-    if len(word) == len(other) and Counter(word) == Counter(other):
-        differ = [i for i, pair in enumerate(zip(word, other, strict=True)) if pair[0] != pair[1]]
-        if len(differ) == 2 and differ[1] == differ[0] + 1:
-            return 0.95
-    if min(len(word), len(other)) < 5:  # of short words: a letter too many or too few in one of five
-        longer, shorter = sorted((word, other), key=len, reverse=True)
-        return 0.85 if len(longer) == 5 and len(shorter) == 4 and _is_within(shorter, longer) else 0.0
-    return SequenceMatcher(None, word, other, autojunk=False).ratio()
-
-
-def _is_within(shorter: str, longer: str) -> bool:
-    return any(longer[:i] + longer[i + 1:] == shorter for i in range(1, len(longer)))
+def _cost(word: str, other: str) -> float:
+    """Return how far apart two spellings are: letters left out, added, changed or exchanged with their neighbour."""
+    before: list[float] = []
+    row = [_MISSED * k for k in range(len(other) + 1)]
+    for i, letter in enumerate(word, 1):
+        older, before, row = before, row, [_MISSED * i]
+        for k, wanted in enumerate(other, 1):
+            changed = 0.0 if letter == wanted else _ALIKE if frozenset((letter, wanted)) in _SOUND else _CHANGED
+            costs = [before[k] + _MISSED, row[k - 1] + _MISSED, before[k - 1] + changed]
+            if i > 1 and k > 1 and letter != wanted and letter == other[k - 2] and word[i - 2] == wanted:
+                costs.append(older[k - 2] + _SWAPPED)
+            row.append(min(costs))
+    swapped = word[:2] == other[1::-1]
+    return row[-1] + (_OTHER_START if word[0] != other[0] and not swapped and row[-1] > _ALIKE else 0.0)

@@ -15,7 +15,7 @@ from eqa_nodes.core.language.english import COLOURS, singular
 from eqa_nodes.core.language.politeness import direct, in_normal_form
 from eqa_nodes.core.language.rooms import is_room, named_after_room, room_name
 from eqa_nodes.core.language.spelling import spelled
-from eqa_nodes.core.language.vocabulary import STATES
+from eqa_nodes.core.language.states import STATES
 
 _ORDINALS = {2: ("one", "other"), 3: ("one", "another", "third")}
 _NUMBERS = {"both": 2, "two": 2, "2": 2, "three": 3, "3": 3}

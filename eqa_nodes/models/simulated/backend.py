@@ -13,10 +13,10 @@ from PIL import Image
 
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.found import RuleAnswer
-from eqa_nodes.core.answerers.label.rooms import rooms_of
 from eqa_nodes.core.answerers.label.scene import room_of
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import by_head, kept_in, members
+from eqa_nodes.core.language.uses import rooms_of
 from eqa_nodes.core.model import Choice, Completion, Message, Picture, Schema, images_in
 from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.core.types.costs import CallAccount, Usage

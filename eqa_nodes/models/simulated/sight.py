@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from eqa_nodes.core.answerers.label.rooms import rooms_of
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.uses import rooms_of
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.ranges import Positive, Share, check_ranges
 from eqa_nodes.core.settings import setting

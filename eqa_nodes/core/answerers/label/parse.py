@@ -8,14 +8,14 @@ from functools import lru_cache
 
 from eqa_nodes.core.answerers.label.measure_phrasings import MEASURES, SIDES
 from eqa_nodes.core.answerers.label.rewrites import plainly
-from eqa_nodes.core.answerers.label.tables import OFFERS, purpose_of
 from eqa_nodes.core.language.english import COLOURS, number, singular
 from eqa_nodes.core.language.politeness import in_normal_form
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.rooms import is_room, named_after_room, room_name
+from eqa_nodes.core.language.states import STATES
 from eqa_nodes.core.language.targets import Compared, Target, compared
-from eqa_nodes.core.language.vocabulary import STATES
+from eqa_nodes.core.language.uses import OFFERS, purpose_of
 from eqa_nodes.core.storage.text import printable
 
 _COLOUR = rf"(?:(?:light|dark) )?(?:{'|'.join((*COLOURS, 'grey'))})"
@@ -273,7 +273,7 @@ def _query(form: str, things: tuple[Thing, ...], options: tuple[str, ...], relat
         relation = f"{options[0]} of" if form == "beside" else _HELD.get(form, form)
         return Query("list", (Thing("", relation=relation, support=first, other_support=rest[0] if rest else None),))
     if form in ("look_of", *_USES):
-        made_for = purpose_of(purpose)
+        made_for, _ = purpose_of(purpose)
         thing = Thing("", first.room, use=purpose, kinds=made_for.kinds if made_for else ())
         return Query("colour", (thing,)) if form == "look_of" else Query("use", (thing,), aspect=_USES[form])
     if form == "rooms":

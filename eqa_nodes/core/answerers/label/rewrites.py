@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from eqa_nodes.core.language.politeness import direct
 from eqa_nodes.core.language.spelling import spelled
-from eqa_nodes.core.language.vocabulary import STATES
+from eqa_nodes.core.language.states import STATES
 
 _WHO = "(?:i|we|you|somebody|someone|anyone|anybody|they|he|she)"
 _BASE = {"turned": "turn", "switched": "switch", "closed": "close", "shut": "shut", "opened": "open", "made": "make"}

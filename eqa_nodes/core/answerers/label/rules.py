@@ -12,9 +12,9 @@ from eqa_nodes.core.answerers.label.reading import written
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, extent
 from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, verdict, with_rooms
 from eqa_nodes.core.answerers.label.spatial import SPATIAL, count, held, is_at
-from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
 from eqa_nodes.core.language.english import canonical, join_list, number_word, plural
 from eqa_nodes.core.language.query import Query, Thing
+from eqa_nodes.core.language.uses import HINTS, SEATS, SIGNS, Purpose, purpose_of
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
 _PLACES, _LISTED = 4, 6  # places of one name, and groups of objects, that are told before the rest is counted
@@ -169,7 +169,7 @@ def _made_for(scene: LabelScene, purpose: Purpose, room: str) -> tuple[Seen, flo
 
 
 def _use(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    purpose = purpose_of(asked.things[0].use)
+    purpose, _ = purpose_of(asked.things[0].use)
     one = _made_for(scene, purpose, asked.things[0].room) if purpose else None
     if purpose is None or one is None:
         return None

@@ -15,7 +15,7 @@ from PIL import Image
 from eqa_nodes.core.language.english import canonical, normalise
 from eqa_nodes.core.language.naming import by_head, in_group, members
 from eqa_nodes.core.language.query import Thing
-from eqa_nodes.core.language.spelling import close_to, words
+from eqa_nodes.core.language.spelling import close_to, is_word
 from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting
 
@@ -128,7 +128,7 @@ class LabelScene:
         for level in _LEVELS:
             if found := [t for t in there if level(normalise(t.kind), ref.kind)]:
                 return found
-        meant = close_to(ref.kind, tuple(sorted({normalise(t.kind) for t in there}))) if ref.kind not in words() else ""
+        meant = close_to(ref.kind, tuple(sorted({normalise(t.kind) for t in there}))) if not is_word(ref.kind) else ""
         return [t for t in there if meant and normalise(t.kind) == meant]
 
     def in_room(self, room: str) -> list[Seen]:

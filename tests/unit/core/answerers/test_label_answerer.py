@@ -16,9 +16,9 @@ from eqa_nodes.core.answerers.common import check_question, match_choice
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import parse, reference
 from eqa_nodes.core.answerers.label.scene import clarity
-from eqa_nodes.core.answerers.label.tables import PURPOSES, purpose_of
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.language.query import Thing
+from eqa_nodes.core.language.uses import PURPOSES, purpose_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Recalled
 from eqa_nodes.core.types.views import FloorPixel
@@ -268,9 +268,9 @@ def test_noun_phrases(text: str, ref: Thing) -> None:
 
 def test_purposes() -> None:
     assert {row.kinds[0] for row in PURPOSES} >= {"kettle", "bookshelf", "mirror"}
-    got = [purpose_of(p) for p in ("dry my clothes", "dry my hands", "keep dry in the rain", "play the piano")]
+    got = [purpose_of(p)[0] for p in ("dry my clothes", "dry my hands", "keep dry in the rain", "play the piano")]
     assert [row.kinds[0] if row else "" for row in got] == ["dryer", "towel", "umbrella", "piano"]
-    assert purpose_of("zzz") is None
+    assert purpose_of("zzz") == (None, 0)
 
 
 @given(st.text(max_size=80))

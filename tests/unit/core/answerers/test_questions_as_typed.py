@@ -13,7 +13,7 @@ from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language import politeness, targets
 from eqa_nodes.core.language.english import normalise
-from eqa_nodes.core.language.spelling import spelled, words
+from eqa_nodes.core.language.spelling import is_word, spelled
 from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.questions import candidates
@@ -68,7 +68,7 @@ _TYPED = """
 7 | Have you seen my hat anywhere? | on the bench in the workout room
 7 | Find the exercise bike! | in the workout room
 7 | Where do you keep the knives? | on the kitchen counter in the kitchen
-7 | Where's the loo? | in the second bathroom .*; in the main bathroom .*
+7 | Where's the loo? | in the second bathroom; in the main bathroom
 7 | where exactly is my hat right now | on the bench in the workout room
 7 | In what room do I find the treadmill? | the workout room
 7 | which room has the treadmill? | the workout room
@@ -241,7 +241,7 @@ def test_every_word_of_the_phrasings_counts_as_well_spelled() -> None:
     literal = [re.sub(r"\?P<\w+>|\\.|\w\?", " ", pattern.pattern) for pattern in patterns]
     expected = {word for text in literal for word in re.findall(r"\b[a-z]{6,}\b", text)}
     assert len(expected) > 150
-    assert expected - words() == set()
+    assert {word for word in expected - {"abouts"} if not is_word(word)} == set()
 
 
 def test_a_long_line_of_anything_is_read_in_no_time() -> None:
