@@ -10,7 +10,6 @@ from eqa_nodes.core.language.english import canonical, join_list, number_word, s
 from eqa_nodes.core.language.naming import kept_in, members
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.rooms import is_room
-from eqa_nodes.core.language.uses import OFFERS
 
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
 # Gaps are measured between visible parts, which end a little inside the objects.
