@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
 from eqa_nodes.core.language.english import canonical
@@ -91,7 +92,7 @@ def _summed(found: RuleAnswer | None, sight: Sight, notes: Sequence[Noted], aske
     ref = asked.things[0]
     scene = LabelScene(sight.views)
     most: dict[str, int] = {}
-    for thing in scene.find(ref):
+    for thing in find(scene, ref):
         most[thing.room] = most.get(thing.room, 0) + 1
     now = sum(most.values())
     for one in notes:
@@ -101,12 +102,12 @@ def _summed(found: RuleAnswer | None, sight: Sight, notes: Sequence[Noted], aske
     total = sum(most.values())
     if found is not None and total <= now:
         return found
-    return RuleAnswer(str(total), _COUNTED, tuple(scene.find(ref))) if total else None
+    return RuleAnswer(str(total), _COUNTED, tuple(find(scene, ref))) if total else None
 
 
 def _aim(request: SimulatedRequest, scene: LabelScene) -> _Aim:
     asked = asked_in(request.question)
-    meant = {t.instance for ref in asked.subjects for t in scene.find(ref)}
+    meant = {t.instance for ref in asked.subjects for t in find(scene, ref)}
     below = {t.instance for t in scene.objects for ref in asked.subjects
              if ref.support and canonical(t.kind) == canonical(ref.support.kind)}
     return _Aim(asked, usual_rooms(request.question), frozenset(meant), frozenset(below - meant))
@@ -262,7 +263,7 @@ def _targets(request: SimulatedRequest, scene: LabelScene, sight: Sight, aim: _A
     if len(refs) < 2:
         return []
     kept = f"the answer is {answer}" if answer else ""
-    return [{"what": what, "known": sight.spoken(told(scene.find(ref)[:1])) or request.known.get(what) or kept}
+    return [{"what": what, "known": sight.spoken(told(find(scene, ref)[:1])) or request.known.get(what) or kept}
             for what, ref in refs.items()]
 
 

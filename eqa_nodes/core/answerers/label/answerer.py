@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evidence_from, match_choice
+from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.measuring import shown_first
 from eqa_nodes.core.answerers.label.parse import not_understood, parse
@@ -106,7 +107,7 @@ def _not_understood(question: Question) -> str:
 def _assessed(view: Keyframe, asked: Query, regions: Sequence[RankedRegion]) -> ViewAssessment:
     scene = LabelScene([view])
     found = look_up(scene, asked)
-    meant = [t for thing in asked.subjects for t in scene.find(thing)]
+    meant = [t for thing in asked.subjects for t in find(scene, thing)]
     clear = [t.clarity for t in found.objects] if found else []
     clear += [0.9 * t.clarity for t in meant]
     if any(in_region(t.room, room) for t in scene.objects for room in asked.rooms):

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.found import RuleAnswer, yes
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen
 from eqa_nodes.core.language.english import canonical, plural
@@ -80,7 +81,7 @@ def _known(scene: LabelScene, question: Compared, target: Target, ref: Thing) ->
 
 def _meant(scene: LabelScene, question: Compared, target: Target, ref: Thing) -> list[Seen]:
     """Return the objects that a target means; of "one sofa" and the "other sofa" one each."""
-    found = scene.find(ref)
+    found = find(scene, ref)
     alike = [t for t in question.targets if t.kind == target.kind and t.where == target.where]
     if target.kind == target.what or len(alike) < 2:
         return found
@@ -116,7 +117,7 @@ def _state(scene: LabelScene, question: Compared, ref: Thing, found: Sequence[Se
 
 
 def _number(scene: LabelScene, target: Target, ref: Thing) -> KnownValue | None:
-    found = scene.find(ref)
+    found = find(scene, ref)
     covered = scene.coverage(ref.room) if ref.room else 0.5
     if not found and covered < _LOOKED:
         return None

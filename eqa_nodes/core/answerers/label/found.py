@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, whole
 from eqa_nodes.core.language.english import join_list, number_word, plural, with_article
 from eqa_nodes.core.language.query import Thing
@@ -35,7 +36,7 @@ def the_one(scene: LabelScene, ref: Thing) -> tuple[Seen, float] | None:
     """Return the clearest object that fits a phrase, and the certainty that it is meant."""
     if ref.kind == "door" and ref.room:
         return scene.door(ref)
-    found = scene.find(ref)
+    found = find(scene, ref)
     if not found:
         return None
     best = max(found, key=lambda t: (t.clarity, -t.instance))
@@ -75,8 +76,17 @@ def listed(objects: Sequence[Seen], base: Seen | None) -> RuleAnswer | None:
     if not objects:
         return None
     kinds = [t.kind for t in objects]
-    words = [with_article(kind) if kinds.count(kind) == 1 else f"{number_word(kinds.count(kind))} {plural(kind)}"
-             for kind in sorted(set(kinds))]
+    words = [counted(kind, kinds.count(kind)) for kind in sorted(set(kinds))]
     clear = min(t.clarity for t in objects)
     evidence = (*objects, base) if base else tuple(objects)
     return RuleAnswer(join_list(words), clear * surveyed(base), evidence, 0.75 * clear)
+
+
+def counted(kind: str, count: int) -> str:
+    """Return "a chair", "four chairs"."""
+    return with_article(kind) if count == 1 else f"{number_word(count)} {plural(kind)}"
+
+
+def in_the(obj: Seen) -> str:
+    """Return " in the study", "" for an unknown room."""
+    return f" in the {obj.room}" if obj.room else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, clearest_text
 from eqa_nodes.core.language.query import Query, Thing
@@ -20,13 +21,13 @@ def written(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     Where nothing detects objects, it is the text that can be meant by its form (a time by a clock), or the only one.
     """
     ref = asked.things[0]
-    bearing = [t for t in scene.find(ref) if TEXT in t.attributes]
+    bearing = [t for t in find(scene, ref) if TEXT in t.attributes]
     if bearing:
         best = max(bearing, key=lambda t: (t.clarity, -t.instance))
         one = len({t.attributes[TEXT] for t in bearing}) == 1
         return _found(best, 1.0 if one else 0.6)
     texts = [t for t in scene.objects if t.kind == TEXT and _can_be(t.attributes.get(TEXT, ""), ref)]
-    if not texts or any(t.kind != TEXT for t in scene.find(ref)):
+    if not texts or any(t.kind != TEXT for t in find(scene, ref)):
         return None  # what is meant is in view, and cannot be read yet
     if any(t.kind != TEXT and not t.sighting.label.detected for t in scene.objects):
         return None  # a simulator labels all objects: what is meant is still to be found

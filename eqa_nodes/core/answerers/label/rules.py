@@ -1,112 +1,456 @@
-"""Rules for attributes, places, uses and inferences; RULES maps every form of question to its rule."""
+"""Rules for each form of question; RULES maps every form to its rule."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from eqa_nodes.core.answerers.label.comparing import compare
-from eqa_nodes.core.answerers.label.found import RuleAnswer, both, clearest, surveyed, the_one, yes
+from eqa_nodes.core.answerers.label.finding import (
+    LOOKS,
+    base_state,
+    bases_of,
+    find,
+    held,
+    is_called,
+    is_there,
+    looks_so,
+    off_line,
+    second,
+)
+from eqa_nodes.core.answerers.label.found import (
+    RuleAnswer,
+    both,
+    clearest,
+    counted,
+    in_the,
+    listed,
+    surveyed,
+    the_one,
+    yes,
+)
+from eqa_nodes.core.answerers.label.homely import HOMELY
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.reading import written
-from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, extent
-from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, verdict, with_rooms
-from eqa_nodes.core.answerers.label.spatial import SPATIAL, count, held, is_at
-from eqa_nodes.core.language.english import canonical, join_list, number_word, plural
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, gap, to_the_right
+from eqa_nodes.core.answerers.label.several import (
+    absent,
+    none_so,
+    one_of_a_kind,
+    places,
+    same_for_all,
+    settled,
+    sure_of,
+    unlooked,
+    verdict,
+    with_rooms,
+)
+from eqa_nodes.core.language.english import canonical, join_list, number_word, with_article
+from eqa_nodes.core.language.naming import members
 from eqa_nodes.core.language.query import Query, Thing
-from eqa_nodes.core.language.uses import HINTS, SEATS, SIGNS, Purpose, purpose_of
+from eqa_nodes.core.language.rooms import is_room
+from eqa_nodes.core.language.states import opposite
+from eqa_nodes.core.language.uses import purpose_of
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
-_PLACES, _LISTED = 4, 6  # places of one name, and groups of objects, that are told before the rest is counted
-_TWO_SLEEP_M = 1.17  # measured width of a bed for two
-_SAME_STATE = {"opened": "open", "shut": "closed", "out": "off", "unlit": "off", "lit": "on", "running": "on"}
-_OPPOSITES = ({"on", "off"}, {"open", "closed"}, {"made", "unmade"}, {"full", "empty"}, {"clean", "dirty"})
+_PLACES = 4  # places of one name that are named before the rest is counted
+_LARGEST = ("larger", "largest", "bigger", "biggest", "big", "large")
+_ONE_NEAREST = frozenset(("next to", "left of", "right of", "between", "behind", "in front of"))
+_ALIKE = 1.15  # ratio of two areas from which one room is larger
+_DOUBTED = 0.4  # how sure a comparison of rooms that hardly differ is
 
 
-def _colour(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    ref = asked.things[0]
-    found = scene.find(ref) or (scene.find(ref.support) if ref.kind in _COVERS and ref.support else [])
-    colours = {t.attributes.get("colour", "") for t in found} - {""}
-    if not colours:
+# Whether there is any, how many, which.
+
+def _exists(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Answer whether there is any such object, or as many as the question names."""
+    thing = asked.things[0]
+    there, not_there = ("no", "yes") if asked.denied != (thing.quantifier == "no") else ("yes", "no")
+    thing = thing._replace(quantifier="")
+    if is_room(thing.kind) and not thing.room:
+        return _room_exists(scene, thing, there, not_there)
+    found = find(scene, thing, every=True)
+    if found and thing.number > 1:
+        return _as_many(scene, thing, found, there, not_there)
+    if found:
+        best = max(found, key=lambda t: (t.clarity, -t.instance))
+        proof = _proof(scene, thing, found, best)
+        return RuleAnswer(f"{there}: {proof}" if proof else there, best.clarity, (best,))
+    if thing.kind and (holders := held(scene, thing)):
+        return _left_in(holders, there, not_there)
+    return none_so(scene, thing, not_there) or absent(scene, thing, not_there)
+
+
+def _proof(scene: LabelScene, thing: Thing, found: Sequence[Seen], best: Seen) -> str:
+    """Return what there is, where the question does not name it; "" where it does."""
+    if not thing.kind and not thing.kinds:
+        return _listed_text(found)
+    if unlooked(thing) != thing:
+        return places(found)
+    general = bool(members(thing.kind) or thing.kinds) and thing.support is None
+    return f"{with_article(best.kind)}{in_the(best)}" if general else ""
+
+
+def _listed_text(objects: Sequence[Seen]) -> str:
+    found = listed(objects, None)
+    return found.text if found else ""
+
+
+def _as_many(scene: LabelScene, thing: Thing, found: Sequence[Seen], there: str, not_there: str) -> RuleAnswer:
+    """Answer whether there are as many as a phrase says; if fewer, only a look round tells."""
+    count, said = len(found), counted(found[0].kind, len(found))
+    if count >= thing.number:
+        sure = sorted((t.clarity for t in found), reverse=True)[thing.number - 1]
+        return RuleAnswer(there if count == thing.number else f"{there}: {said}", sure, tuple(found)[:3])
+    return RuleAnswer(f"{not_there}: {said}", 0.95 * scene.overview(thing.room), tuple(found)[:3],
+                      0.75 * min(t.clarity for t in found))
+
+
+def _left_in(holders: Sequence[Seen], there: str, not_there: str) -> RuleAnswer:
+    """Answer whether there is any of what is kept in something, by whether that is empty."""
+    best = max(holders, key=lambda t: (t.attributes.get("state") != "empty", t.clarity, -t.instance))
+    state = best.attributes.get("state", "")
+    if state != "empty":
+        said = f"{there}: the {best.kind}{in_the(best)}{' is full' if state == 'full' else ''}"
+        return RuleAnswer(said, best.clarity * (1.0 if state else 0.8), (best,))
+    others = len(holders) - 1
+    rest = (f", and so {'is' if others == 1 else 'are'} {number_word(others)} other{'' if others == 1 else 's'}"
+            if others else "")
+    return RuleAnswer(f"{not_there}: the {best.kind}{in_the(best)} is empty{rest}", 0.8 * best.clarity, (best,))
+
+
+def _count(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return how many there are; none where the kind was seen and looks otherwise, or the place was looked over."""
+    thing = asked.things[0]._replace(quantifier="", number=0)
+    found = find(scene, thing, every=True)
+    if not found:
+        return none_so(scene, thing, "0") or absent(scene, thing, "0")
+    seen = 0.95 * scene.overview(thing.room)
+    if (bases := bases_of(scene, thing)) and thing.relation in ("on", "in", "under"):
+        on_it = listed(found, bases[0])
+        seen = on_it.confidence if on_it else seen
+    elif unlooked(thing) != thing:
+        seen *= sure_of(scene, thing, found)[0]
+    return RuleAnswer(str(len(found)), seen, tuple(found), 0.75 * min(t.clarity for t in found))
+
+
+def _which(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return which of the objects of a kind are as the phrase says; of rooms the largest or smallest."""
+    thing = asked.things[0]._replace(quantifier="", number=0)
+    if is_room(thing.kind or thing.room) and thing.size and thing.kind in ("", "room", thing.room):
+        return _extreme_room(scene, thing)
+    found, among = find(scene, thing, every=True), find(scene, unlooked(thing), every=True)
+    if not found:
+        return none_so(scene, thing, "none") if among else absent(scene, thing, "none")
+    sure, promise = sure_of(scene, thing, found)
+    return RuleAnswer(places(found, among), sure * scene.overview(thing.room), tuple(found)[:3], promise)
+
+
+def _list(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return what fits, by kinds: of a sort, in a room, or what is on, above, beside or between others."""
+    thing = asked.things[0]._replace(quantifier="", number=0)
+    found = find(scene, thing, every=True)
+    if thing.support is None:
+        told = listed(found, None)
+        seen = scene.overview(thing.room) if thing.kind or thing.kinds else scene.coverage(thing.room) * surveyed(None)
+        return told and told._replace(confidence=seen * min(t.clarity for t in found))
+    if thing.support.kind in ("wall", "ceiling", "floor"):
+        return clearest(found)
+    base = the_one(scene, thing.support if thing.support.room else thing.support._replace(room=thing.room))
+    if thing.relation in _ONE_NEAREST and not thing.kind and base is not None:
+        return _nearest(scene, thing, found, base)
+    if thing.relation == "above" and not thing.kind:
+        named = [t for t in found if base and canonical(t.attributes.get("support", "")) == canonical(base[0].kind)]
+        one = clearest(named or found)
+        return one and one._replace(objects=(*one.objects, *([base[0]] if base else [])))
+    if thing.colour and not thing.kind:
+        return clearest(found)
+    if not found and base is not None and thing.relation in ("on", "in", "under"):
+        return RuleAnswer("nothing", 0.5 * base[1] * surveyed(base[0]), (base[0],), 0.75 * base[1])
+    return listed(found, base[0] if base else None)
+
+
+def _nearest(scene: LabelScene, thing: Thing, found: Sequence[Seen], base: tuple[Seen, float]) -> RuleAnswer | None:
+    """Return the piece of furniture that is nearest in a direction, or most in the middle of two."""
+    seen, sure = base
+    objects = [t for t in found if t.room == seen.room]
+    if thing.relation == "between":
+        other = the_one(scene, second(thing)._replace(room=second(thing).room or seen.room))
+        if other is None or not objects:
+            return None
+        best = min(objects, key=lambda t: (off_line(t, seen, other[0]), t.instance))
+        return RuleAnswer(with_article(best.kind), min(sure, other[1], best.clarity), (best, seen, other[0]))
+    if thing.relation == "next to":
+        objects = [t for t in scene.furniture(seen.room) if t.instance != seen.instance]
+        sure *= 0.8
+    if not objects:
         return None
-    coloured = [t for t in found if t.attributes.get("colour")]
-    if asked.form == "is":
-        wanted = canonical(asked.predicates[0].colour)
-        fits = [canonical(t.attributes["colour"]) == wanted for t in coloured]
-        if len(coloured) > 1:
-            return verdict(scene, ref, coloured, [t.attributes["colour"] for t in coloured], fits, ref.quantifier)
-        return RuleAnswer(yes(fits[0]), coloured[0].clarity, (coloured[0],))
-    return _each(scene, asked, "colour", coloured)
+    best = min(objects, key=lambda t: (gap(seen, t), t.instance))
+    return RuleAnswer(with_article(best.kind), min(sure, best.clarity), (best, seen))
+
+
+# How something is.
+
+def _look(name: str) -> Callable[[LabelScene, Query], RuleAnswer | None]:
+    """Return the rule that tells state, colour or material of what is meant; of several that differ, of each."""
+    def rule(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+        thing = asked.things[0]
+        found = find(scene, thing)
+        if not found and name == "colour" and thing.kind in _COVERS and thing.support:
+            found = find(scene, thing.support)
+        return _each(scene, asked, name, [t for t in found if t.attributes.get(name)])
+    return rule
 
 
 def _each(scene: LabelScene, asked: Query, attribute: str, objects: Sequence[Seen]) -> RuleAnswer | None:
     """Return what an attribute of an object is; of several that differ, of each."""
-    ref, values = asked.things[0], [t.attributes[attribute] for t in objects]
+    thing, values = asked.things[0], [t.attributes[attribute] for t in objects]
     if not objects:
         return None
-    sure, promise = (settled if attribute == "state" else sure_of)(scene, ref, objects)
+    sure, promise = (settled if attribute == "state" else sure_of)(scene, thing, objects)
     best = max(objects, key=lambda t: (t.clarity, -t.instance))
-    if same_for_all([_base(value) for value in values]) and (
-            attribute != "state" or not ref.room or one_of_a_kind(ref.room, objects)):
+    if same_for_all([base_state(value, t.kind) for t, value in zip(objects, values, strict=True)]) and (
+            attribute != "state" or not thing.room or one_of_a_kind(thing.room, objects)):
         said = best.attributes[attribute]
-        options = [option.looks for option in asked.predicates if not asked.denied]
-        option = [option for option in options if canonical(_base(option)) == canonical(_base(said))]
-        sure = sure if len(objects) == 1 or scene.has_others(ref.room) else best.clarity
+        options = [getattr(option, attribute) for option in asked.predicates if not asked.denied]
+        meant = canonical(base_state(said, best.kind))
+        option = [option for option in options if canonical(base_state(option, best.kind)) == meant]
+        sure = sure if len(objects) == 1 or scene.has_others(thing.room) else best.clarity
         return RuleAnswer(option[0] if option else said, sure, (best,), promise)
     return RuleAnswer(with_rooms(objects, values), sure, tuple(objects)[:3], promise)
 
 
-def _material(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    return _each(scene, asked, "material", [t for t in scene.find(asked.things[0]) if t.attributes.get("material")])
-
-
-def _state(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    return _each(scene, asked, "state", [t for t in scene.find(asked.things[0]) if t.attributes.get("state")])
-
-
-def _is_in_state(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Answer whether objects are in a state: of several, yes if any is; "is it not on?" is answered with the state."""
-    ref, wanted = asked.things[0], _base(asked.predicates[0].state)
-    objects = [t for t in scene.find(ref) if (state := t.attributes.get("state")) and (
-        _base(state) == wanted or {_base(state), wanted} in _OPPOSITES)]
-    if asked.denied:
-        return _each(scene, asked, "state", objects)
+def _is(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Answer whether what is meant is as a predicate says; "is it not on?" is answered with the state."""
+    thing, wanted = asked.things[0], asked.predicates[0]
+    name = next((name for name in LOOKS if getattr(wanted, name)), "")
+    if not name:
+        return _is_kind(scene, thing, wanted) if wanted.kind else _is_at(scene, asked)
+    objects = [t for t in find(scene, thing, thing.quantifier != "") if (own := t.attributes.get(name)) and (
+        name != "state" or looks_so(t, wanted) or opposite(base_state(wanted.state, t.kind), t.kind) == own)]
     if not objects:
         return None
-    values = [t.attributes["state"] for t in objects]
-    return verdict(scene, ref, objects, values, [_base(value) == wanted for value in values], ref.quantifier)
+    if asked.denied and name == "state":
+        return _each(scene, asked, name, objects)
+    values, fits = [t.attributes[name] for t in objects], [looks_so(t, wanted) for t in objects]
+    if len(objects) == 1 and name != "state":
+        return RuleAnswer(yes(fits[0] != asked.denied), objects[0].clarity, (objects[0],))
+    return verdict(scene, thing, objects, values, fits, thing.quantifier)
 
 
-def _which_state(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Return which of the objects of a kind are in a state, and how many."""
-    ref, wanted = asked.things[0]._replace(state=""), _base(asked.things[0].state)
-    objects = [t for t in scene.find(ref) if t.attributes.get("state")]
-    fit = [t for t in objects if _base(t.attributes["state"]) == wanted]
-    if not objects:
+def _is_kind(scene: LabelScene, thing: Thing, wanted: Thing) -> RuleAnswer | None:
+    one = the_one(scene, thing)
+    return one and RuleAnswer(yes(is_called(one[0].kind, wanted.kind)), one[1], (one[0],))
+
+
+def _is_at(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Answer whether an object is in a room, or on, in, next to, ... another object; where it is, if not."""
+    thing, at = asked.things[0], asked.predicates[0]
+    anywhere = find(scene, thing)
+    bases = bases_of(scene, at if at.room else at._replace(room=thing.room))
+    if not anywhere or (at.support is not None and not bases and at.relation not in ("on", "in", "under")):
         return None
-    sure, promise = sure_of(scene, ref, objects)
-    seen = scene.coverage(ref.room) if ref.room else 0.5
-    text = str(len(fit)) if asked.form == "count" else places(fit) if fit else "none"
-    return RuleAnswer(text, sure * seen, tuple(fit or objects)[:3], promise)
+    there = [t for t in anywhere if (not at.room or scene.is_in(t, at.room)) and is_there(scene, t, at, bases)]
+    objects = there or anywhere
+    best = max(objects, key=lambda t: (t.clarity, -t.instance))
+    if at.relation not in ("on", "in", "under", "") and bases:
+        base = max(bases, key=lambda t: (t.clarity, -t.instance))
+        alone = 1.0 if len(objects) == 1 and len(bases) == 1 else 0.6
+        return RuleAnswer(yes(bool(there) != asked.denied), min(best.clarity, base.clarity) * alone, (best, base))
+    if there:
+        return RuleAnswer(yes(not asked.denied), best.clarity, tuple(there)[:3])
+    support, relation = best.attributes.get("support", ""), best.attributes.get("relation", "")
+    where = f" {relation} the {support}" if support and relation in ("on", "in", "under") else ""
+    sure = best.clarity * (1.0 if len(anywhere) == 1 else 0.6)
+    return RuleAnswer(f"{yes(asked.denied)}, the {best.kind} is{where}{in_the(best)}", sure, (best,))
 
 
-def places(objects: Sequence[Seen]) -> str:
-    """Return "the table lamp in the main bedroom and two windows in the study"."""
-    groups = Counter((t.room, t.kind) for t in objects)
-    said = [f"{f'the {kind}' if n == 1 else f'{number_word(n)} {plural(kind)}'}" + (f" in the {room}" if room else "")
-            for (room, kind), n in sorted(groups.items())]
-    return join_list([*said[:_LISTED], f"{len(said) - _LISTED} more"] if len(said) > _LISTED + 1 else said)
+def _choice(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return which of several looks or places an object has, or which of several objects look as asked."""
+    first, thing = asked.predicates[0], asked.things[0]
+    if first.kind:
+        return _which_of(scene, asked)
+    if name := next((name for name in LOOKS if getattr(first, name)), ""):
+        return _look(name)(scene, asked)
+    one = the_one(scene, thing)
+    fit = [option for option in asked.predicates if one and (not option.room or scene.is_in(one[0], option.room)) and
+           is_there(scene, one[0], option, bases_of(scene, option))]
+    return RuleAnswer(fit[0].looks, one[1], (one[0],)) if one and len(fit) == 1 else None
+
+
+def _which_of(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return which of two objects is in the state asked for: one, both or neither."""
+    found = both(scene, asked.predicates)
+    if found is None or not all(t.attributes.get("state") for t in found[0]):
+        return None
+    objects, sure = found
+    fit = [t for t in objects if looks_so(t, asked.things[0])]
+    texts = {0: "neither" if len(objects) == 2 else "none", len(objects): "both" if len(objects) == 2 else "all"}
+    return RuleAnswer(texts.get(len(fit), join_list([f"the {t.kind}" for t in fit])), sure, tuple(objects))
+
+
+# Where something is.
+
+def place(obj: Seen) -> str:
+    """Return where an object is: "on the desk in the study"."""
+    support, relation = obj.attributes.get("support", ""), obj.attributes.get("relation", "floor")
+    if relation == "wall" and support:
+        return f"on the wall above the {support}{in_the(obj)}"
+    if relation in ("on", "in", "under") and support:
+        return f"{relation} the {support}{in_the(obj)}"
+    fixed = {"wall": f"on the wall{in_the(obj)}", "ceiling": f"on the ceiling{in_the(obj)}"}
+    return fixed.get(relation, in_the(obj).strip() or "on the floor")
+
+
+def _placed(place_of: Callable[[Seen], str]) -> Callable[[LabelScene, Query], RuleAnswer | None]:
+    """Return the rule that tells where an object is; of several, each; where none is seen, where such are kept."""
+    def rule(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+        thing = asked.things[0]
+        objects = find(scene, thing) or (held(scene, thing) if thing.kind else [])
+        objects = sorted((t for t in objects if place_of(t)), key=lambda t: (-t.clarity, t.instance))
+        if not objects:
+            return None
+        sure, promise = sure_of(scene, thing, objects)
+        where = [(place_of(t) if canonical(t.kind).endswith(canonical(thing.kind)) or len(objects) == 1
+                  else f"{place_of(t)} (the {t.kind})") for t in objects]
+        said = list(dict.fromkeys(where))
+        if len(said) == 1:
+            sure = sure if len(objects) == 1 or scene.has_others(thing.room) else objects[0].clarity
+            return RuleAnswer(said[0], sure, (objects[0],), promise)
+        if len(said) > _PLACES + 1:
+            said = [*said[:_PLACES], f"and in {len(said) - _PLACES} other places"]
+        return RuleAnswer("; ".join(said), sure, tuple(objects)[:3], promise)
+    return rule
+
+
+def _use(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return what serves a purpose, or where that is: the most direct object that was seen."""
+    thing = asked.things[0]
+    purpose, _ = purpose_of(thing.use)
+    one = the_one(scene, thing) if thing.kinds else None
+    if one is None:
+        return None
+    obj, sure = one
+    # A less direct object may be a stopgap: the right one could be elsewhere.
+    direct = canonical(obj.kind).endswith(canonical(thing.kinds[0]))
+    text = {"tool": f"the {obj.kind}", "room": f"the {obj.room}", "where": place(obj)}.get(
+        asked.aspect, f"{purpose.preposition if purpose else 'at'} the {obj.kind} in the {obj.room}")
+    return RuleAnswer(text, sure * (1.0 if direct else 0.8), (obj,))
+
+
+def _side(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    found = both(scene, asked.things)
+    if found is None:
+        return None
+    (obj, base), sure = found
+    side = "right" if to_the_right(base, obj)[0] > 0 else "left"
+    return RuleAnswer(yes(side == asked.aspect) if asked.aspect else f"to the {side}", sure, (obj, base))
+
+
+def _closer(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return which of two named objects is nearer to the first one, or which of those that a phrase means."""
+    if len(asked.things) == 2:
+        base, others = the_one(scene, asked.things[0]), find(scene, asked.things[1], every=True)
+        if base is None or len(others) < 2:
+            return None
+        nearer = min(others, key=lambda t: (t.room != base[0].room, gap(base[0], t), t.instance))
+        return RuleAnswer(places([nearer], others), min(base[1], nearer.clarity), (nearer, base[0]))
+    three = both(scene, asked.things)
+    if three is None:
+        return None
+    (base_, a, b), sure = three
+    nearer = min((a, b), key=lambda t: gap(base_, t))
+    return RuleAnswer(f"the {nearer.kind}", sure, (nearer, base_, b if nearer is a else a))
+
+
+# Rooms.
+
+def _room_exists(scene: LabelScene, thing: Thing, there: str, not_there: str) -> RuleAnswer | None:
+    """Answer whether there is such a room: rooms are no objects, what stands in one shows it."""
+    rooms = scene.rooms(thing.kind)
+    fit, sure = _fitting(scene, thing, rooms)
+    if fit:
+        best = max((t for room in fit for t in scene.in_room(room)), key=lambda t: (t.clarity, -t.instance))
+        said = f"{there}: {join_list([f'the {room}' for room in fit])}" if thing.unlike or thing.support else there
+        return RuleAnswer(said, best.clarity if not thing.unlike else sure, (best,))
+    return RuleAnswer(f"{not_there}: none of the {len(rooms)} seen", sure, tuple(scene.in_room(rooms[0])[:1])) if (
+        len(rooms) > 1) else RuleAnswer(not_there, sure, tuple(scene.in_room(rooms[0])[:1])) if rooms else None
+
+
+def _fitting(scene: LabelScene, thing: Thing, rooms: Sequence[str]) -> tuple[list[str], float]:
+    """Return the rooms that have what a phrase says, or have it not, and how sure that is."""
+    has, lacks = thing.support, thing.unlike.support if thing.unlike else None
+    fit = [room for room in rooms if (not has or find(scene, has._replace(room=room), every=True))
+           and not (lacks and find(scene, lacks._replace(room=room), every=True))]
+    sure = min(map(scene.coverage, rooms), default=0.0) if has or lacks else 0.95
+    return fit, 0.9 * sure
+
+
+def _rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return which rooms there are, or have such objects, or have none; or how many rooms."""
+    thing = asked.things[0]
+    if is_room(thing.kind) or thing.kind == "room":
+        rooms = scene.all_rooms() if thing.kind == "room" else scene.rooms(thing.kind)
+        rooms, sure = _fitting(scene, thing, rooms)
+        sure = min(sure, 0.5)  # nothing proves that there are no more
+    else:
+        known = scene.rooms(thing.room) if thing.room else scene.all_rooms()
+        lacking = thing.quantifier == "no"
+        one = thing._replace(quantifier="", number=0)
+        having = {room: find(scene, one._replace(room=room), every=True) for room in known}
+        rooms = [room for room in known if bool(having[room]) != lacking]
+        if lacking and not rooms and known:
+            return RuleAnswer("none", scene.overview(thing.room), tuple(having[known[0]])[:1])
+        if lacking and absent(scene, one) is None and not any(having.values()):
+            return None
+        shares = [scene.coverage(room) for room in known]
+        sure = 0.9 * (min(shares) if thing.room else sum(shares) / len(shares)) if shares else 0.0
+        sure = min(sure, 0.8) if not thing.room else sure
+    if not rooms:
+        return None
+    objects = [next((t for t in scene.objects if t.room == room and is_called(t.kind, thing.kind)),
+                    scene.in_room(room)[0]) for room in rooms]
+    text = str(len(rooms)) if asked.aspect == "count" else join_list([f"the {room}" for room in rooms])
+    return RuleAnswer(text, sure, tuple(objects)[:3], 0.75 * max(t.clarity for t in objects))
+
+
+def _most(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return which room has most (fewest) of a kind; all that share the first place."""
+    thing = asked.things[0]._replace(quantifier="", number=0)
+    found = find(scene, thing, every=True)
+    counts = {room: sum(t.room == room for t in found) for room in scene.all_rooms() if any(
+        t.room == room for t in found)}
+    if not counts:
+        return None
+    best = (min if asked.aspect == "fewest" else max)(counts.values())
+    first = [room for room in counts if counts[room] == best]
+    said = f"{join_list([f'the {room}' for room in first])}: {counted(thing.kind or found[0].kind, best)}"
+    shown = tuple(t for t in found if t.room in first)[:3]
+    return RuleAnswer(said + (" each" if len(first) > 1 else ""), 0.95 * scene.overview(""), shown,
+                      0.75 * min(t.clarity for t in found))
+
+
+def _extreme_room(scene: LabelScene, thing: Thing) -> RuleAnswer | None:
+    """Return the largest (smallest) room by the box of what was seen of it."""
+    kind = thing.kind or thing.room
+    rooms = scene.all_rooms() if kind in ("room", "") else scene.rooms(kind)
+    if len(rooms) < 2:
+        return None
+    ranked = sorted(rooms, key=scene.area, reverse=thing.size in _LARGEST)
+    one, two = scene.area(ranked[0]), scene.area(ranked[1])
+    sure = min(scene.overview(""), 0.7) if max(one, two) >= _ALIKE * min(one, two) else _DOUBTED
+    text = f"the {ranked[0]}: {one:.0f} m2" + (f" (the {ranked[1]} has {two:.0f} m2)" if sure == _DOUBTED else "")
+    return RuleAnswer(text, sure, tuple(scene.in_room(ranked[0])[:1]))
 
 
 def _several(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Answer several questions in one; as unsure as the least sure of them."""
     found = [look_up(scene, part) for part in asked.parts]
-    got = [one for one in found if one is not None]
+    got = [one for one in found if one is not None and not one.open]
     if not got:
         return None
-    texts = [f"{_subject(part)}: {one.text if one else 'not seen'}"
+    texts = [f"{_subject(part)}: {one.text if one and not one.open else 'not seen'}"
              for part, one in zip(asked.parts, found, strict=True)]
-    shown = tuple({one.objects[0].instance: one.objects[0] for one in got}.values())
+    shown = tuple({one.objects[0].instance: one.objects[0] for one in got if one.objects}.values())
     least = min(one.confidence for one in got)
     promise = 0.75 * max(max(one.confidence, one.promise) for one in got)
     return RuleAnswer("; ".join(texts), least if len(got) == len(found) else 0.3 * least, shown, promise)
@@ -116,162 +460,12 @@ def _subject(part: Query) -> str:
     return next((name for thing in part.subjects if (name := thing.kind or thing.use)), part.form)
 
 
-def _base(state: str) -> str:
-    return _SAME_STATE.get(state, state)
-
-
-def place(obj: Seen) -> str:
-    """Return where an object is: "on the desk in the study"."""
-    room = f" in the {obj.room}" if obj.room else ""
-    support, relation = obj.attributes.get("support", ""), obj.attributes.get("relation", "floor")
-    if relation == "wall" and support:
-        return f"on the wall above the {support}{room}"
-    if relation in ("on", "in", "under") and support:
-        return f"{relation} the {support}{room}"
-    fixed = {"wall": f"on the wall{room}", "ceiling": f"on the ceiling{room}"}
-    return fixed.get(relation, room.strip() or "on the floor")
-
-
-def _where(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    return _placed(scene, asked, place)
-
-
-def _room(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    return _placed(scene, asked, lambda obj: f"the {obj.room}" if obj.room else "")
-
-
-def _placed(scene: LabelScene, asked: Query, place_of: Callable[[Seen], str]) -> RuleAnswer | None:
-    """Return where an object is; of several, where each is; where none is seen, where such objects are kept."""
-    ref = asked.things[0]
-    objects = scene.find(ref) or held(scene, ref)
-    objects = sorted((t for t in objects if place_of(t)), key=lambda t: (-t.clarity, t.instance))
-    if not objects:
-        return None
-    sure, promise = sure_of(scene, ref, objects)
-    where = [(place_of(t) if canonical(t.kind).endswith(canonical(ref.kind)) or len(objects) == 1
-              else f"{place_of(t)} (the {t.kind})") for t in objects]
-    said = list(dict.fromkeys(where))
-    if len(said) == 1:
-        sure = sure if len(objects) == 1 or scene.has_others(ref.room) else objects[0].clarity
-        return RuleAnswer(said[0], sure, (objects[0],), promise)
-    if len(said) > _PLACES + 1:
-        said = [*said[:_PLACES], f"and in {len(said) - _PLACES} other places"]
-    text = "; ".join(said)
-    return RuleAnswer(text, sure, tuple(objects)[:3], promise)
-
-
-def _made_for(scene: LabelScene, purpose: Purpose, room: str) -> tuple[Seen, float] | None:
-    """Return the most direct object for a purpose that was seen in a room."""
-    for kind in purpose.kinds:
-        if one := the_one(scene, Thing(kind, room)):
-            return one
-    return None
-
-
-def _use(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    purpose, _ = purpose_of(asked.things[0].use)
-    one = _made_for(scene, purpose, asked.things[0].room) if purpose else None
-    if purpose is None or one is None:
-        return None
-    obj, sure = one
-    # A less direct object may be a stopgap: the right one could be elsewhere.
-    direct = canonical(obj.kind).endswith(canonical(purpose.kinds[0]))
-    text = {"tool": f"the {obj.kind}", "room": f"the {obj.room}", "where": place(obj)}.get(
-        asked.aspect, f"{purpose.preposition} the {obj.kind} in the {obj.room}")
-    return RuleAnswer(text, sure * (1.0 if direct else 0.8), (obj,))
-
-
-def _sit_for(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    screen = the_one(scene, asked.things[0])
-    room = screen[0].room if screen else "living room"  # where it is most likely, while it is not seen
-    seat = next((t for kind in SEATS for t in scene.find(Thing(kind, room))), None)
-    if seat is None:
-        return None
-    sure, objects = (min(screen[1], seat.clarity), (seat, screen[0])) if screen else (0.5 * seat.clarity, (seat,))
-    return RuleAnswer(f"on the {seat.kind} in the {seat.room}", sure, objects)
-
-
-def _hint(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    hinted = [(answer, t) for answer, kinds in HINTS[asked.aspect] for t in scene.objects if t.kind in kinds]
-    if not hinted:
-        return None
-    answer, obj = max(hinted, key=lambda pair: (pair[1].clarity, -pair[1].instance))
-    return RuleAnswer(answer, obj.clarity * (1.0 if len({answer for answer, _ in hinted}) == 1 else 0.6), (obj,))
-
-
-def _sign(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    signs = [t for t in scene.objects if t.kind in SIGNS[asked.aspect]]
-    best = max(signs, key=lambda t: (t.clarity, -t.instance), default=None)
-    return RuleAnswer("yes", best.clarity, (best,)) if best else None
-
-
-def _bath(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    tub, shower = the_one(scene, Thing("bathtub", asked.things[0].room)), the_one(
-        scene, Thing("shower", asked.things[0].room))
-    one = tub or shower
-    return RuleAnswer("a bath" if tub else "only a shower", one[1] * (1.0 if tub else 0.9), (one[0],)) if one else None
-
-
-def _fits_two(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    one = the_one(scene, asked.things[0])
-    if one is None:
-        return None
-    width = min(extent(one[0], (1.0, 0.0)), extent(one[0], (0.0, 1.0)))
-    return RuleAnswer(yes(width > _TWO_SLEEP_M), one[1] * surveyed(one[0]) / 0.9, (one[0],), 0.75 * one[1])
-
-
-def _which_on(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Return which of two objects is in the state asked for: one, both or neither."""
-    found = both(scene, asked.predicates)
-    if found is None or not all(t.attributes.get("state") for t in found[0]):
-        return None
-    objects, sure = found
-    fit = [t for t in objects if _base(t.attributes["state"]) == _base(asked.things[0].state)]
-    return RuleAnswer(("neither", f"the {fit[0].kind}" if fit else "", "both")[len(fit)], sure, tuple(objects))
-
-
-def _wasting(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    wasted = "running" if asked.aspect == "water" else "on"
-    found = clearest([t for t in scene.in_room(asked.things[0].room) if t.attributes.get("state") == wasted])
-    return found and found._replace(text=f"the {found.objects[0].kind}")
-
-
-def _wasted_in(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    flows, room = asked.aspect == "water", asked.things[0].room
-    taps = [t for t in scene.in_room(room) if "running" in t.attributes.get("state", "")] if flows else [
-        t for t in scene.in_room(room) if t.attributes.get("state") == "on"]
-    if taps:
-        return RuleAnswer("yes", max(t.clarity for t in taps), tuple(taps[:3]))
-    seen = scene.coverage(room)
-    return RuleAnswer("no", 0.9 * seen, tuple(scene.in_room(room)[:1])) if seen > 0.8 else None
-
-
-def _is(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Answer whether an object is as a predicate says."""
-    wanted = asked.predicates[0]
-    if wanted.state:
-        return _is_in_state(scene, asked)
-    return _colour(scene, asked) if wanted.colour else is_at(scene, asked)
-
-
-def _choice(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Return which of several looks an object has, or which of several objects look so."""
-    first = asked.predicates[0]
-    if first.kind:
-        return _which_on(scene, asked)
-    return _state(scene, asked) if first.state else _colour(scene, asked) if first.colour else _material(scene, asked)
-
-
-def _counted(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    return (_which_state if asked.things[0].state else count)(scene, asked)
-
-
 RULES: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
-    **SPATIAL, **MEASURING,
-    "compare": compare, "colour": _colour, "material": _material, "state": _state, "is": _is, "choice": _choice,
-    "which": _which_state, "count": _counted, "several": _several,
-    "where": _where, "room": _room, "use": _use, "sit_for": _sit_for, "hint": _hint,
-    "sign": _sign, "bath": _bath, "fits_two": _fits_two, "wasted_in": _wasted_in, "wasting": _wasting, "text": written,
+    **HOMELY, **MEASURING, "exists": _exists, "count": _count, "which": _which, "list": _list,
+    "colour": _look("colour"), "material": _look("material"), "state": _look("state"), "is": _is, "choice": _choice,
+    "text": written, "where": _placed(place), "room": _placed(lambda obj: f"the {obj.room}" if obj.room else ""),
+    "use": _use, "side": _side, "closer": _closer, "rooms": _rooms, "most": _most, "compare": compare,
+    "several": _several,
 }
 
 

@@ -13,9 +13,7 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.language.english import canonical, normalise
-from eqa_nodes.core.language.naming import by_head, in_group, members
 from eqa_nodes.core.language.query import Thing
-from eqa_nodes.core.language.spelling import close_to, is_word
 from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting
 
@@ -28,6 +26,8 @@ _SLACK_M = 0.05  # flat things differ by so much in depth images
 _AS_GOOD = 0.9  # share of the best proof from which the sharper picture is the better one
 _FAR_M = 6.0
 _UNSEEN_M = 2.5  # stands for the distance to a room of which nothing was seen
+_IN_WALL_M = 0.35  # of a door, off the box of what was seen of its room
+_HOUSE, _HALF, _HOUSE_SURE = 3, 0.5, 0.8  # least number of rooms of a house; see LabelScene.overview
 _RECENT_NS = 600 * 10 ** 9
 _NOT_FURNITURE = frozenset(("door", "window", "curtain", "rug", "front door", "bath mat", "doormat", "yoga mat"))
 
@@ -111,26 +111,6 @@ class LabelScene:
                 by_instance.setdefault(sighting.label.instance, []).append((view, sighting))
         self.objects = [_merged(by_instance[i]) for i in sorted(by_instance)]
 
-    def find(self, ref: Thing) -> list[Seen]:
-        """Return what a noun phrase can mean, the exact kind before more general ones: one level only."""
-        if ref.kind == "door" and ref.room:
-            return [door[0]] if (door := self.door(ref)) else []
-        there = [t for t in self.in_room(ref.room) if _fits(t, ref)]
-        for kind in ref.kinds:
-            if found := self.find(ref._replace(kind=kind, kinds=())):
-                return found
-        if ref.kinds:
-            return []
-        if not ref.kind:
-            return there
-        if members(ref.kind):
-            return [t for t in there if in_group(t.kind, ref.kind) or _named(t.kind, ref.kind)]
-        for level in _LEVELS:
-            if found := [t for t in there if level(normalise(t.kind), ref.kind)]:
-                return found
-        meant = close_to(ref.kind, tuple(sorted({normalise(t.kind) for t in there}))) if not is_word(ref.kind) else ""
-        return [t for t in there if meant and normalise(t.kind) == meant]
-
     def in_room(self, room: str) -> list[Seen]:
         """Return the objects seen in a room ("" = everywhere)."""
         rooms = self.rooms(room)
@@ -138,8 +118,22 @@ class LabelScene:
 
     def rooms(self, name: str) -> list[str]:
         """Return the labelled rooms that a name means: the very one, else all of that kind ("bedroom")."""
-        labels = sorted({t.room for t in self.objects if t.room})
+        labels = self.all_rooms()
         return [r for r in labels if same_room(r, name)] or [r for r in labels if in_region(r, name)]
+
+    def is_in(self, obj: Seen, room: str) -> bool:
+        """Return whether an object is in a room of that name."""
+        return obj.room in self.rooms(room)
+
+    def all_rooms(self) -> list[str]:
+        """Return the labelled rooms of which something was seen."""
+        return sorted({t.room for t in self.objects if t.room})
+
+    def doors(self, room: str) -> list[Seen]:
+        """Return the doors of a room: those that are labelled by it, and those in its walls."""
+        box = self.bounds(room)
+        return [t for t in self.objects if normalise(t.kind).endswith("door") and (
+            self.is_in(t, room) or (box is not None and _off(box, t.middle) < _IN_WALL_M))]
 
     def has_others(self, name: str) -> bool:
         """Return whether unseen rooms of that name must exist, because its name distinguishes it from others."""
@@ -151,14 +145,6 @@ class LabelScene:
         return [t for t in self.in_room(room) if t.attributes.get("relation", "floor") == "floor"
                 and t.high[2] > 0.12 and t.kind not in _NOT_FURNITURE]
 
-    def carried(self, base: Seen | None, ref: Thing, relation: str) -> list[Seen]:
-        """Return what is on (in, under) an object; base None: it was not seen, its kind and room must do."""
-        kind = base.kind if base else ref.kind
-        room = base.room if base else ref.room
-        found = [t for t in self.in_room(room) if t.attributes.get("relation") == relation
-                 and canonical(t.attributes.get("support", "")) == canonical(kind)]
-        return [t for t in found if base is None or self._nearest(t, base)]
-
     def bounds(self, room: str) -> tuple[float, float, float, float] | None:
         """Return the floor box x0, y0, x1, y1 of what was seen of a room, None for nothing."""
         objects = self.in_room(room)
@@ -166,6 +152,23 @@ class LabelScene:
             return None
         return (min(t.low[0] for t in objects), min(t.low[1] for t in objects),
                 max(t.high[0] for t in objects), max(t.high[1] for t in objects))
+
+    def area(self, room: str) -> float:
+        """Return the area of the floor box of what was seen of a room, square metres."""
+        box = self.bounds(room)
+        return (box[2] - box[0]) * (box[3] - box[1]) if box else 0.0
+
+    def overview(self, room: str) -> float:
+        """Return how sure, 0..1, nothing was overlooked in a room, or in all known rooms where none is named.
+
+        Of the whole house half, and at most 0.8 where every room was entered and most of them is in view: there may be
+        rooms of which nothing was seen.
+        """
+        if room:
+            return self.coverage(room)
+        rooms = self.all_rooms()
+        shares = [self.coverage(known) for known in rooms] if len(rooms) >= _HOUSE else [0.0]
+        return min(sum(shares) / len(shares), _HOUSE_SURE) if min(shares) >= _HALF else _HALF
 
     def coverage(self, room: str) -> float:
         """Return the share, 0..1, of a room's box that views cover; less when no view is from inside."""
@@ -182,10 +185,10 @@ class LabelScene:
         entered = any(_inside(box, v.pose.x, v.pose.y, 0.3) for v in self.views)
         return seen / len(spots) * (1.0 if entered else 0.7)
 
-    def _nearest(self, obj: Seen, base: Seen) -> bool:
-        """Return whether no other object of the base's kind is nearer: labels name the support's kind only."""
+    def nearest(self, obj: Seen, base: Seen) -> bool:
+        """Return whether it is this one of its kind that an object is on: labels name the support's kind only."""
         rivals = [t for t in self.in_room(base.room) if t.kind == base.kind and t.instance != base.instance]
-        return all(gap(obj, base) <= gap(obj, rival) for rival in rivals)
+        return obj.room == base.room and all(gap(obj, base) <= gap(obj, rival) for rival in rivals)
 
     def door(self, ref: Thing) -> tuple[Seen, float] | None:
         """Return the door that leads to a room, or lies between two, and how sure that is it (0..1).
@@ -265,19 +268,6 @@ def clearest_text(sightings: Sequence[tuple[Keyframe, Sighting]]) -> tuple[str, 
     return best, votes[best] / sum(votes.values())
 
 
-# How a kind may answer to a name, the strictest first.
-_LEVELS = (
-    lambda kind, name: kind == name,
-    lambda kind, name: canonical(kind) == canonical(name),
-    by_head,
-    lambda kind, name: by_head(name, kind),
-)
-
-
-def _named(kind: str, name: str) -> bool:
-    return any(level(normalise(kind), name) for level in _LEVELS[:3])
-
-
 def same_room(room: str, wanted: str) -> bool:
     """Return whether a labelled room is the wanted one ("" = any)."""
     return not wanted or _room_name(room) == _room_name(wanted)
@@ -293,15 +283,6 @@ def in_region(room: str, region: str) -> bool:
     kind = canonical(region)
     return bool(kind) and any(name == kind or name.endswith(f" {kind}")
                               for name in (_room_name(room), canonical(room), normalise(room)))
-
-
-def _fits(obj: Seen, ref: Thing) -> bool:
-    """Return whether colour and support of an object agree with a noun phrase."""
-    a = obj.attributes
-    colour = not ref.colour or canonical(a.get("colour", "")) == canonical(ref.colour)
-    support = not ref.support or ref.relation in ("next to", "at") or (
-        canonical(a.get("support", "")) == canonical(ref.support.kind))
-    return colour and support
 
 
 def room_of(view: Keyframe) -> str:

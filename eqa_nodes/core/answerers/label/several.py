@@ -1,15 +1,19 @@
-"""Answers about names that fit several objects: one sentence for all of them, and its certainty."""
+"""Answers about all objects that fit a phrase, or that none does: one sentence for all of them, and its certainty."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
-from eqa_nodes.core.answerers.label.found import RuleAnswer
+from eqa_nodes.core.answerers.label.finding import LOOKS, find
+from eqa_nodes.core.answerers.label.found import RuleAnswer, counted, surveyed, the_one
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, same_room
-from eqa_nodes.core.language.english import canonical, join_list, number_word, plural, singular
+from eqa_nodes.core.language.english import canonical, join_list, normalise, number_word, plural, singular
+from eqa_nodes.core.language.naming import known_names
 from eqa_nodes.core.language.query import Thing
 
+_HALF = 0.5  # of a house that was not looked over
+_NAMED = 6  # groups of objects that are named before the rest is counted
 _LISTED = 3  # groups of objects that a sentence tells apart; of more it tells the number
 _ONE_OF_TWO = 0.6  # while another room of that name may hold one, too
 _LOOKED = 0.8  # of a room that was looked over: what was not seen there is not there
@@ -114,3 +118,69 @@ def _proof(objects: Sequence[Seen], values: Sequence[str], first: Sequence[bool]
         return with_rooms([t for t, _, _ in ranked], [v for _, v, _ in ranked])
     rest = ", ".join(f"{number_word(n)} {'is' if n == 1 else 'are'} {value}" for value, n in sorted(others.items()))
     return f"{with_rooms([t for t, _ in hits], [v for _, v in hits])}; {rest}"
+
+
+def places(objects: Sequence[Seen], among: Sequence[Seen] = ()) -> str:
+    """Return "the table lamp in the main bedroom and two windows in the study".
+
+    among: what they are told from: "the red towel", where another towel in that room is not meant.
+    """
+    groups = Counter((t.room, _told_apart(t, objects, among)) for t in objects)
+    said = [f"{f'the {name}' if n == 1 else counted(name, n)}" + (f" in the {room}" if room else "")
+            for (room, name), n in sorted(groups.items())]
+    return join_list([*said[:_NAMED], f"{len(said) - _NAMED} more"] if len(said) > _NAMED + 1 else said)
+
+
+def _told_apart(obj: Seen, objects: Sequence[Seen], among: Sequence[Seen]) -> str:
+    meant = {t.instance for t in objects}
+    colour = obj.attributes.get("colour", "")
+    rivals = [t for t in among if (t.kind, t.room) == (obj.kind, obj.room) and t.instance not in meant]
+    tells = colour and rivals and all(t.attributes.get("colour") != colour for t in rivals)
+    return f"{colour} {obj.kind}" if tells else obj.kind
+
+
+def unlooked(thing: Thing) -> Thing:
+    """Return a phrase without what it says of looks: "lit candle in the study" becomes "candle in the study"."""
+    return thing._replace(state="", colour="", material="", size="", unlike=None)
+
+
+def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | None:
+    """Return that there is no such object, and what was looked at; None where that cannot be claimed.
+
+    Claimed only of a kind that is known to exist, in rooms that were looked over, or on an object that was seen.
+    """
+    if not thing.kinds and not _is_known(scene, thing.kind or "thing"):
+        return None
+    if thing.support is not None and thing.support.kind not in ("wall", "ceiling", "floor"):
+        base = the_one(scene, thing.support if thing.support.room else thing.support._replace(room=thing.room))
+        if base is None or thing.relation not in ("on", "in", "under", "at"):
+            return None
+        return RuleAnswer(said, base[1] * surveyed(base[0]), (base[0],), 0.75 * base[1])
+    seen = scene.overview(thing.room)
+    if seen <= _LOOKED - (0.0 if thing.room else _LOOKED - _HALF) or scene.has_others(thing.room):
+        return None
+    rooms = scene.rooms(thing.room) if thing.room else scene.all_rooms()
+    where = (f"nothing like that was seen in the {thing.room}, of which {seen:.0%} was in view" if thing.room else
+             f"no {singular(thing.kind) if thing.kind else 'such thing'} was seen in the {len(rooms)} rooms")
+    where = where.replace("%", " %")
+    return RuleAnswer(f"{said}: {where}", 0.9 * seen, tuple(scene.in_room(thing.room)[:1]))
+
+
+def none_so(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | None:
+    """Return that no object of the kind looks as the phrase says, by what those that were seen look like."""
+    plain = unlooked(thing)
+    if plain == thing or not (objects := find(scene, plain, every=True)):
+        return None
+    name = next((name for name in LOOKS if getattr(thing, name) or (thing.unlike and getattr(thing.unlike, name))), "")
+    objects = [t for t in objects if t.attributes.get(name)] if name else objects
+    if not objects:
+        return None
+    sure = scene.overview(thing.room) * min(t.clarity for t in objects)
+    groups = with_rooms(objects, [t.attributes[name] for t in objects]) if name else ""
+    return RuleAnswer(f"{said}: {groups}" if groups else said, sure, tuple(objects)[:3], 0.75 * sure)
+
+
+def _is_known(scene: LabelScene, kind: str) -> bool:
+    """Return whether a name is one of a thing that houses have: the vocabulary or a label knows it."""
+    name = singular(normalise(kind))
+    return kind == "thing" or name in known_names() or any(canonical(t.kind) == canonical(name) for t in scene.objects)
