@@ -84,7 +84,7 @@ def _proof(scene: LabelScene, thing: Thing, found: Sequence[Seen], best: Seen) -
     """Return what there is, where the question does not name it; "" where it does."""
     if not thing.kind and not thing.kinds:
         return _listed_text(found)
-    if unlooked(thing) != thing:
+    if thing.state or thing.unlike is not None or (unlooked(thing) != thing and not thing.room):
         return places(found)
     general = bool(members(thing.kind) or thing.kinds) and thing.support is None
     return f"{with_article(best.kind)}{in_the(best)}" if general else ""

@@ -9,9 +9,10 @@ from eqa_nodes.core.answerers.label.finding import LOOKS, find
 from eqa_nodes.core.answerers.label.found import RuleAnswer, counted, surveyed, the_one
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, normalise, number_word, plural, singular
-from eqa_nodes.core.language.naming import known_names
+from eqa_nodes.core.language.naming import in_group, known_names
 from eqa_nodes.core.language.query import Thing
 
+_BEHIND_DOORS = ("fruit", "vegetable", "food", "drink", "cutlery")
 _HALF = 0.5  # of a house that was not looked over
 _NAMED = 6  # groups of objects that are named before the rest is counted
 _LISTED = 3  # groups of objects that a sentence tells apart; of more it tells the number
@@ -149,7 +150,7 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
 
     Claimed only of a kind that is known to exist, in rooms that were looked over, or on an object that was seen.
     """
-    if not thing.kinds and not _is_known(scene, thing.kind or "thing"):
+    if not thing.kinds and not _can_be_absent(scene, thing.kind or "thing"):
         return None
     if thing.support is not None and thing.support.kind not in ("wall", "ceiling", "floor"):
         base = the_one(scene, thing.support if thing.support.room else thing.support._replace(room=thing.room))
@@ -180,7 +181,12 @@ def none_so(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | N
     return RuleAnswer(f"{said}: {groups}" if groups else said, sure, tuple(objects)[:3], 0.75 * sure)
 
 
-def _is_known(scene: LabelScene, kind: str) -> bool:
-    """Return whether a name is one of a thing that houses have: the vocabulary or a label knows it."""
+def _can_be_absent(scene: LabelScene, kind: str) -> bool:
+    """Return whether who looks round sees that there is no such thing.
+
+    The vocabulary or a label must know its name, and it must not be of a sort that is kept behind doors.
+    """
     name = singular(normalise(kind))
+    if any(name == sort or in_group(name, sort) for sort in _BEHIND_DOORS):
+        return False
     return kind == "thing" or name in known_names() or any(canonical(t.kind) == canonical(name) for t in scene.objects)
