@@ -38,6 +38,16 @@ def said_length(metres: float) -> str:
     return f"{metres:.2f} m" if round(metres, 2) >= 1.0 else f"{100 * metres:.0f} cm"
 
 
+def said_in(metres: float, unit: str) -> str:
+    """Return a length in a unit that a question names, feet and inches with metres: "5.6 feet (1.70 m)"."""
+    if unit in ("cm", "mm"):
+        return f"{metres / _METRES[unit]:.0f} {unit}"
+    if unit in ("inch", "foot", "yard"):
+        names = {"inch": "inches", "foot": "feet", "yard": "yards"}
+        return f"{metres / _METRES[unit]:.1f} {names[unit]} ({said_length(metres)})"
+    return f"{metres:.2f} m" if unit == "m" else said_length(metres)
+
+
 def tolerance(metres: float) -> float:
     """Return by how much a measurement of this length may be off to be right: 10 %, at least 5 cm."""
     return max(_SHARE * metres, _SHORTEST_M)

@@ -5,12 +5,12 @@ Nothing is answered before every target is known. What is known so far is said o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.found import RuleAnswer, yes
+from eqa_nodes.core.answerers.label.measuring import size_of
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen
 from eqa_nodes.core.language.english import canonical, plural
 from eqa_nodes.core.language.query import Query, Thing
@@ -20,11 +20,11 @@ _PART = 0.75  # what a view of one target promises, of its clarity
 _LOOKED = 0.8  # of a room that was looked over: what was not seen there is not there
 _COUNTED = 0.5  # of a room, before a state that no object in it has is taken for that of none
 _ENOUGH = 0.45  # how sure a target must be to be known
+_ALIKE, _DOUBTED = 1.15, 0.4  # ratio of two areas below which rooms hardly differ, and how sure an answer then is
 _PLAIN = 1.3  # ratio of two sizes that settles which is larger
-_SMALLER = ("smaller", "shorter", "lower", "smallest")
+_SMALLER = ("smaller", "shorter", "lower", "smallest", "narrower", "thinner")
 _FEWER = ("fewer", "fewest", "less", "least")
 _LOOKS = ("state", "colour", "material")
-_LENGTHS = {"taller": 2, "higher": 2, "lower": 2, "tallest": 2}
 
 
 class KnownValue(NamedTuple):
@@ -74,7 +74,7 @@ def _known(scene: LabelScene, question: Compared, target: Target, ref: Thing) ->
     if question.form == "size":
         return _size(scene, question, target, ref)
     if question.form in ("more", "count") or question.aspect == "number":
-        return _number(scene, target, ref)
+        return _number(scene, ref)
     found = _meant(scene, question, target, ref)
     return _state(scene, question, ref, found) if question.form in ("both", "either") else _look(question, found)
 
@@ -116,32 +116,27 @@ def _state(scene: LabelScene, question: Compared, ref: Thing, found: Sequence[Se
     return KnownValue("no", says, 0.95 * covered, tuple(found or scene.in_room(ref.room))[:1])
 
 
-def _number(scene: LabelScene, target: Target, ref: Thing) -> KnownValue | None:
-    found = find(scene, ref)
-    covered = scene.coverage(ref.room) if ref.room else 0.5
-    if not found and covered < _LOOKED:
+def _number(scene: LabelScene, ref: Thing) -> KnownValue | None:
+    found = find(scene, ref, every=True)
+    covered = scene.overview(ref.room)
+    if not found and covered < (_LOOKED if ref.room else _COUNTED + 0.01):
         return None
-    kind = ref.kind if len(found) == 1 else plural(ref.kind)
+    kind = " ".join(filter(None, (ref.state, ref.colour, ref.kind if len(found) == 1 else plural(ref.kind))))
     says = f"{len(found)} {kind}{_in(ref.room)}"
     return KnownValue(float(len(found)), says, 0.95 * covered, tuple(found or scene.in_room(ref.room)[:1]))
 
 
 def _size(scene: LabelScene, question: Compared, target: Target, ref: Thing) -> KnownValue | None:
-    """Return the size of an object (its largest side or volume) or of a room: of what was seen in it, m2."""
+    """Return the size of an object (a side or its volume) or of a room: of what was seen in it, m2."""
     if not target.what:
-        box, covered = scene.bounds(ref.room), scene.coverage(ref.room)
-        if box is None:
-            return None
-        area = (box[2] - box[0]) * (box[3] - box[1])
-        return KnownValue(area, f"the {ref.room} has {area:.0f} m2", 0.95 * covered, tuple(scene.in_room(ref.room)[:1]))
+        area, there = scene.area(ref.room), scene.in_room(ref.room)
+        says, sure = f"the {ref.room} has {area:.0f} m2", 0.95 * scene.coverage(ref.room)
+        return KnownValue(area, says, sure, tuple(there[:1])) if there else None
     found = _meant(scene, question, target, ref)
-    if not found:
+    got = size_of(scene, ref, question.aspect) if found else None
+    if got is None:
         return None
-    best = max(found, key=lambda t: (t.clarity, -t.instance))
-    sides = [high - low for low, high in zip(best.low, best.high, strict=True)]
-    size = sides[_LENGTHS[question.aspect]] if question.aspect in _LENGTHS else math.prod(sides)
-    if question.aspect in ("wider", "longer", "shorter"):
-        size = max(sides[:2])
+    best, size, sides = got
     says = f"the {best.kind}{_in(best.room)} is {' x '.join(f'{s:.1f}' for s in sides)} m"
     return KnownValue(size, says, best.clarity * (1.0 if len(found) == 1 else 0.6), (best,))
 
@@ -156,13 +151,15 @@ def _most(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:
     values = [float(one.value) for one in known]
     ranked = sorted(values, reverse=not least)
     plain = question.form == "more" or max(ranked[:2]) > _PLAIN * min(ranked[:2])
-    clear = 1.0 if plain else 0.6
+    rooms = question.form == "size" and not question.targets[0].what
+    alike = rooms and max(ranked[:2]) < _ALIKE * min(ranked[:2])
+    clear, doubt = _DOUBTED if alike else 1.0 if plain else 0.6, ": they hardly differ" if alike else ""
     if not question.which:
-        return yes(values[0] == ranked[0] != ranked[1]), clear
+        return yes(values[0] == ranked[0] != ranked[1]) + doubt, clear
     if ranked[0] == ranked[1]:
         return "both the same", 0.05 * clear  # who asks which has more expects a difference
     best = question.targets[values.index(ranked[0])]
-    return f"the {best.room if question.form == 'more' or not best.what else best.name}", clear
+    return f"the {best.room if question.form == 'more' or not best.what else best.name}{doubt}", clear
 
 
 def _sum(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:

@@ -11,9 +11,11 @@ from eqa_nodes.core.language.naming import by_head, in_group, kept_in, members
 from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.language.states import state_of
 
+DOORS = ("door", "doorway")
 OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
 # Gaps are measured between visible parts, which end a little inside the objects.
 _NEXT_TO_M, _AT_M, _TO_WALL_M, _AHEAD_M, _TOUCH_M, _OFF_LINE_M = 0.8, 0.75, 0.5, 1.5, 0.3, 0.6
+_OTHER_ROOM_M = 5.0  # stands for the way round a wall
 _PLAIN = 1.15  # ratio of two sizes from which the larger one is "the large one"
 # Kinds that may stand in for a longer name where labels have no longer one: a "lamp" for "floor lamp".
 _GENERAL = frozenset(("lamp", "plant", "monitor", "chair", "table", "cabinet", "sink", "clock", "shelf", "bin",
@@ -22,6 +24,7 @@ _SMALL = frozenset(("small", "smaller", "smallest", "little", "tiny", "short", "
                     "lowest", "narrow", "narrower", "narrowest", "thin", "thinner", "thinnest"))
 _UPRIGHT = frozenset(("tall", "taller", "tallest", "high", "higher", "highest", "low", "lower", "lowest", "short",
                       "shorter", "shortest"))
+_NEARER, _FARTHER = ("closer", "closest", "nearer", "nearest"), ("farther", "farthest", "further", "furthest")
 _LEVEL = frozenset(("wide", "wider", "widest", "long", "longer", "longest", "narrow", "narrower", "narrowest"))
 
 
@@ -31,7 +34,7 @@ def find(scene: LabelScene, thing: Thing, every: bool = False) -> list[Seen]:
     A name means the objects that are labelled so, else those with another word for it, else special cases: a floor lamp
     is a lamp. every: all of these; of kinds for a use all, where otherwise the first one that was seen is meant.
     """
-    if thing.kind == "door" and thing.room and not every and thing.support is None:
+    if thing.kind in DOORS and thing.room and not every and thing.support is None:
         door = scene.door(thing)
         return [door[0]] if door and looks_so(door[0], thing) else []
     there = _there(scene, thing)
@@ -51,7 +54,7 @@ def held(scene: LabelScene, thing: Thing) -> list[Seen]:
 
 def _there(scene: LabelScene, thing: Thing) -> list[Seen]:
     """Return what could be meant by the room, and by the place where no kind is named."""
-    if thing.kind == "door" and thing.room:
+    if thing.kind in DOORS and thing.room:
         return scene.doors(thing.room)
     if thing.kind or thing.kinds:
         return scene.in_room(thing.room)
@@ -101,10 +104,18 @@ class _Constraints:
 
     def __call__(self, objects: Sequence[Seen]) -> list[Seen]:
         thing, unlike = self._thing, self._thing.unlike
-        fit = [t for t in objects if looks_so(t, thing) and is_there(self._scene, t, thing, self._bases)]
+        fit = [t for t in objects if looks_so(t, thing)]
+        if thing.size in (*_NEARER, *_FARTHER):
+            ranked = sorted(fit, key=self._distance, reverse=thing.size in _FARTHER)
+            return ranked[:1] if self._bases else []
+        fit = [t for t in fit if is_there(self._scene, t, thing, self._bases)]
         if unlike is not None:
             fit = [t for t in fit if self._is_unlike(t, unlike)]
         return extremes(fit, thing.size)
+
+    def _distance(self, obj: Seen) -> tuple[float, int]:
+        off = [gap(obj, base) + (_OTHER_ROOM_M if obj.room != base.room else 0.0) for base in self._bases]
+        return min(off, default=0.0), obj.instance
 
     def _is_unlike(self, obj: Seen, unlike: Thing) -> bool:
         """Return whether an object is not as it must not be; whose look is not known counts as neither."""

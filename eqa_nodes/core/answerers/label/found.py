@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.finding import find
+from eqa_nodes.core.answerers.label.finding import DOORS, find
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, whole
 from eqa_nodes.core.language.english import join_list, number_word, plural, with_article
 from eqa_nodes.core.language.query import Thing
@@ -34,7 +34,7 @@ class RuleAnswer(NamedTuple):
 
 def the_one(scene: LabelScene, ref: Thing) -> tuple[Seen, float] | None:
     """Return the clearest object that fits a phrase, and the certainty that it is meant."""
-    if ref.kind == "door" and ref.room:
+    if ref.kind in DOORS and ref.room:
         return scene.door(ref)
     found = find(scene, ref)
     if not found:

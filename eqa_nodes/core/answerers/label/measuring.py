@@ -12,8 +12,9 @@ from eqa_nodes.core.answerers.label.found import RuleAnswer, the_one, yes
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, clarity, evidence_views, facing
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.language.quantities import said_length, tolerance
-from eqa_nodes.core.language.query import Query
+from eqa_nodes.core.language.quantities import said_in, tolerance
+from eqa_nodes.core.language.query import Query, Thing
+from eqa_nodes.core.language.rooms import is_room
 from eqa_nodes.core.memory.extents import ObjectBox, box_of_sightings, wall_yaw, whole_edges
 from eqa_nodes.core.perception.projection import pixel_of, visible_pixel
 from eqa_nodes.core.types.measures import MeasuredLine, Point3
@@ -22,6 +23,9 @@ from eqa_nodes.core.types.views import Keyframe
 _LONG_WAYS = frozenset(("bed", "table", "rug", "bench", "mat"))  # last words of kinds whose width is the shorter side
 _PLAIN = 1.2  # ratio of two sides from which everybody agrees which is the longer one
 _MEASURED_PIXELS = 4000  # of an object in its largest view, from which its sides are seen to a centimetre or two
+_AREA_SURE, _SQUARE_FOOT_M2 = 0.7, 0.092903  # a room may be larger than the box of what stands in it
+_SIDES = {"taller": "high", "tallest": "high", "higher": "high", "lower": "high", "wider": "wide", "narrower": "wide",
+          "longer": "long", "shorter": "long", "deeper": "deep", "thicker": "thick", "thinner": "thick"}
 _PROMISE, _LEAST_PROMISE = 0.8, 0.55  # of a view that shows an object well, or badly
 
 
@@ -34,8 +38,8 @@ class _Measured(NamedTuple):
     promise: float
 
 
-def _measured(scene: LabelScene, asked: Query, which: int) -> _Measured | None:
-    one = the_one(scene, asked.things[which])
+def _measured(scene: LabelScene, thing: Thing) -> _Measured | None:
+    one = the_one(scene, thing)
     if one is None:
         return None
     seen, sure = one
@@ -51,19 +55,34 @@ def _certain(doubt_m: float, within_m: float) -> float:
 
 
 def _size(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    one = _measured(scene, asked, 0)
+    thing = asked.things[0]
+    if is_room(thing.kind or thing.room) and thing.kind in ("", "room", thing.room):
+        return _area(scene, asked)
+    one = _measured(scene, asked.things[0])
     if one is None:
         return None
     side = asked.aspect
-    if side == "big":
+    if side in ("big", "area"):
         wide, deep = _across(one, "wide"), _across(one, "deep")
-        text = (f"{said_length(one.box.size[wide])} wide, {said_length(one.box.size[deep])} deep, "
-                f"{said_length(one.box.size[2])} high")
+        text = ", ".join(f"{said_in(one.box.size[axis], asked.unit)} {side}" for axis, side in (
+            (wide, "wide"), (deep, "deep"), (2, "high")))
         doubt = max(one.box.doubt_m(axis) for axis in range(3))
         return _found(text, (one,), _side(one, wide), doubt, tolerance(min(one.box.size)))
     axis = 2 if side == "high" else _across(one, side)
     measure = _side(one, axis)
-    return _found(said_length(measure.metres), (one,), measure, one.box.doubt_m(axis), tolerance(measure.metres))
+    return _found(said_in(measure.metres, asked.unit), (one,), measure, one.box.doubt_m(axis),
+                  tolerance(measure.metres))
+
+
+def _area(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return the area of a room: that of the box around what was seen of it."""
+    name = asked.things[0].room or asked.things[0].kind
+    area, there = scene.area(name), scene.in_room(name)
+    if not there:
+        return None
+    feet = f"{area / _SQUARE_FOOT_M2:.0f} square feet ({area:.0f} m2)"
+    text = feet if asked.unit in ("foot", "inch") else f"{area:.0f} m2"
+    return RuleAnswer(text, _AREA_SURE * scene.coverage(name), (max(there, key=lambda t: t.clarity),))
 
 
 def _found(text: str, ones: tuple[_Measured, ...], measure: MeasuredLine, doubt_m: float,
@@ -91,6 +110,18 @@ def _across(one: _Measured, side: str) -> int:
         along = abs(math.cos(one.box.yaw) * x + math.sin(one.box.yaw) * y)
         across = 1 if along > math.sqrt(0.5) else 0
     return across if side == "wide" else 1 - across
+
+
+def size_of(scene: LabelScene, thing: Thing, aspect: str) -> tuple[Seen, float, tuple[float, float, float]] | None:
+    """Return an object, what a word compares of it (height, width, length or volume), and its sides, metres."""
+    one = _measured(scene, thing)
+    if one is None:
+        return None
+    sides = one.box.size
+    tall = sides[2] > max(sides[:2])
+    side = _SIDES.get(aspect, "high" if aspect == "shorter" and tall else "")
+    value = math.prod(sides) if not side else sides[2] if side == "high" else sides[_across(one, side)]
+    return one.seen, value, sides
 
 
 def _side(one: _Measured, axis: int) -> MeasuredLine:
@@ -141,7 +172,7 @@ def _between(one: _Measured, other: _Measured, level: bool) -> MeasuredLine:
 
 def _pair(scene: LabelScene, asked: Query) -> tuple[_Measured, _Measured] | RuleAnswer | None:
     """Return the two objects; where only one was seen, that there is no answer yet, and None where none was."""
-    found = [_measured(scene, asked, which) for which in (0, 1)]
+    found = [_measured(scene, thing) for thing in asked.things[:2]]
     a, b = found
     if a is not None and b is not None:
         return (a, b) if a.seen.instance != b.seen.instance else None
@@ -158,7 +189,7 @@ def _apart(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     if pair is None or isinstance(pair, RuleAnswer):
         return pair
     measure = _between(*pair, level=asked.form == "gap")
-    return _found(said_length(measure.metres), pair, measure, _doubt_between(*pair), tolerance(measure.metres))
+    return _found(said_in(measure.metres, asked.unit), pair, measure, _doubt_between(*pair), tolerance(measure.metres))
 
 
 def _doubt_between(one: _Measured, other: _Measured) -> float:
@@ -179,7 +210,7 @@ def _fits(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 
 
 def _passes(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    one = _measured(scene, asked, 0)
+    one = _measured(scene, asked.things[0])
     if one is None:
         return None
     axis = _across(one, "long")
@@ -191,13 +222,13 @@ def _verdict(scene: LabelScene, asked: Query, ones: tuple[_Measured, ...], room:
     """Return whether there is room for something: of a length that the question names, or an object as it was seen."""
     needed = asked.metres
     if not needed:
-        thing = _measured(scene, asked, len(asked.things) - 1)
+        thing = _measured(scene, asked.things[-1])
         if thing is None:
             return None
         axis = _across(thing, "wide")
         needed, ones = thing.box.size[axis], (*ones, thing)
         doubt_m = math.hypot(doubt_m, thing.box.doubt_m(axis))
-    text = f"{yes(room.metres >= needed)}: {what} {said_length(room.metres)} wide"
+    text = f"{yes(room.metres >= needed)}: {what} {said_in(room.metres, asked.unit)} wide"
     return _found(text, ones, room, doubt_m, abs(room.metres - needed))
 
 

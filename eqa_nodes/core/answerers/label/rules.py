@@ -138,7 +138,8 @@ def _which(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     thing = asked.things[0]._replace(quantifier="", number=0)
     if is_room(thing.kind or thing.room) and thing.size and thing.kind in ("", "room", thing.room):
         return _extreme_room(scene, thing)
-    found, among = find(scene, thing, every=True), find(scene, unlooked(thing), every=True)
+    plain = Thing(thing.kind, thing.room, kinds=thing.kinds)
+    found, among = find(scene, thing, every=True), find(scene, plain, every=True)
     if not found:
         return none_so(scene, thing, "none") if among else absent(scene, thing, "none")
     sure, promise = sure_of(scene, thing, found)
@@ -457,7 +458,8 @@ def _several(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 
 
 def _subject(part: Query) -> str:
-    return next((name for thing in part.subjects if (name := thing.kind or thing.use)), part.form)
+    name = next((name for thing in part.subjects if (name := thing.kind or thing.use)), part.form)
+    return " ".join(filter(None, (name, part.predicates[0].looks if part.form == "is" else "")))
 
 
 RULES: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {

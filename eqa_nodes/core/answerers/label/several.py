@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from eqa_nodes.core.answerers.label.finding import LOOKS, find
+from eqa_nodes.core.answerers.label.finding import DOORS, LOOKS, find
 from eqa_nodes.core.answerers.label.found import RuleAnswer, counted, surveyed, the_one
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, normalise, number_word, plural, singular
@@ -31,7 +31,7 @@ def sure_of(scene: LabelScene, ref: Thing, objects: Sequence[Seen]) -> tuple[flo
     Unsure while there must be others: who speaks of a main bedroom has a second one.
     """
     clear = min(t.clarity for t in objects) * (_EACH if len(objects) > 1 else 1.0)
-    if ref.kind == "door":  # labelled by the room on either side
+    if ref.kind in DOORS:  # labelled by the room on either side
         return clear, 0.0
     rooms = {t.room for t in objects}
     unknown = [r for r in (scene.rooms(ref.room) if ref.room else ()) if r not in rooms and scene.coverage(r) < _LOOKED]
@@ -42,7 +42,7 @@ def sure_of(scene: LabelScene, ref: Thing, objects: Sequence[Seen]) -> tuple[flo
 
 def settled(scene: LabelScene, ref: Thing, objects: Sequence[Seen]) -> tuple[float, float]:
     """Return the same of their states; of the doors of a room one is meant, and which one may be uncertain."""
-    if ref.kind == "door" and ref.room and (door := scene.door(ref)) is not None:
+    if ref.kind in DOORS and ref.room and (door := scene.door(ref)) is not None:
         return door[1], 0.0
     return sure_of(scene, ref, objects)
 
@@ -152,6 +152,8 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
     """
     if not thing.kinds and not _can_be_absent(scene, thing.kind or "thing"):
         return None
+    if unlooked(thing) != thing and find(scene, unlooked(thing), every=True):
+        return None  # such objects were seen, and how they look is not known
     if thing.support is not None and thing.support.kind not in ("wall", "ceiling", "floor"):
         base = the_one(scene, thing.support if thing.support.room else thing.support._replace(room=thing.room))
         if base is None or thing.relation not in ("on", "in", "under", "at"):
