@@ -1,0 +1,273 @@
+"""Noun phrases: what a question speaks of, with its looks, its state, its place and its use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from eqa_nodes.core.language.english import canonical, number, singular
+from eqa_nodes.core.language.lexing import Word
+from eqa_nodes.core.language.query import Thing
+from eqa_nodes.core.language.words import known_names, purpose as purpose_of
+
+RELATIONS = {"on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
+             "with": "with", "without": "with"}
+PLACING = {"on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
+           "at": "next to"}
+_LOOKS = {"is_colour": "colour", "is_material": "material", "state": "state"}
+_SIZES = ("small", "large", "tall", "larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "largest",
+          "smallest", "tallest", "shortest", "widest", "longest", "deeper")
+_PARTS = frozenset(("lid", "door", "doors", "cover", "shade", "lampshade", "seat", "screen", "flame", "surface"))
+_BEFORE = ("the", "any", "all", "no", "other", "number", "relative", "it")
+
+
+class Phrase(NamedTuple):
+    """A noun phrase or a single word of a sentence. thing: None for a word."""
+
+    tag: str
+    text: str
+    value: str = ""
+    thing: Thing | None = None
+    fixed: bool = False  # "the", "my", "that": it is known which one
+
+
+def phrases(words: Sequence[Word]) -> list[Phrase]:
+    """Return a sentence as noun phrases and the words between them."""
+    found: list[Phrase] = []
+    at = 0
+    while at < len(words):
+        read = _Reader(words, at)
+        if (thing := read.thing()) is not None:
+            found.append(Phrase("thing", " ".join(w.text for w in words[at:read.at]), "", thing, read.fixed))
+            at = read.at
+        else:
+            found.append(Phrase(*words[at]))
+            at += 1
+    return found
+
+
+class _Reader:
+    """Reads one noun phrase from a position on."""
+
+    def __init__(self, words: Sequence[Word], at: int, depth: int = 0) -> None:
+        self.words, self.at, self.fixed, self._depth = words, at, False, depth
+
+    def tag(self, ahead: int = 0) -> str:
+        """Return the tag of a word ahead, "" past the end."""
+        return self.words[self.at + ahead].tag if self.at + ahead < len(self.words) else ""
+
+    def text(self, ahead: int = 0) -> str:
+        """Return a word ahead."""
+        return self.words[self.at + ahead].text if self.at + ahead < len(self.words) else ""
+
+    def thing(self) -> Thing | None:
+        """Read a noun phrase; the position stays where it was if there is none."""
+        start = self.at
+        head = self._head()
+        if head is None:
+            self.at = start
+            return None
+        return self._followed(head)
+
+    def _head(self) -> Thing | None:
+        thing, before = Thing(), self.at
+        while True:
+            tag, word = self.tag(), self.words[self.at] if self.at < len(self.words) else None
+            if word is None:
+                return None
+            if tag in ("the", "it") and self._leads():
+                self.fixed = True
+            elif tag == "person" and word.text == "them" and self._leads():
+                self.fixed = True
+            elif tag == "all":
+                thing = thing._replace(quantifier="all", number=2 if "both" in word.text else 0)
+            elif tag in ("any", "no"):
+                thing = thing._replace(quantifier=tag)
+            elif tag == "other":
+                thing = thing._replace(quantifier="other")
+            elif tag == "number" and self.tag(1) != "unit" and self._leads():
+                thing = thing._replace(number=number(word.text) or 0)
+            elif tag in _SIZES and self._leads():
+                thing = thing._replace(size=word.value)
+            elif tag in _LOOKS and self._leads():
+                thing = thing._replace(**{_LOOKS[tag]: word.value})
+            elif tag == "room" and self._names_object(1):
+                thing = thing._replace(room=word.value)
+            elif tag == "'s":
+                pass
+            elif tag == "chatter" and self.at > before and self._leads() and word.text not in ("is",):
+                pass
+            elif tag == "unknown" and self.at > before and self.tag(1) == "name" and self.fixed:
+                named = f"{word.text} {singular(self.text(1))}"
+                self.at += 2
+                return thing._replace(kind=named)
+            else:
+                break
+            self.at += 1
+        return self._noun(thing, before)
+
+    def _leads(self) -> bool:
+        """Return whether a determiner or adjective here is followed by what a noun phrase can go on with."""
+        ahead = 1
+        while self.tag(ahead) in (*_LOOKS, *_SIZES, "number", "chatter", "'s", "all", "other", "the"):
+            ahead += 1
+        return self.tag(ahead) in ("name", "one", "thing", "room", "unknown") and (
+            self.tag() not in ("state", "is_colour", "is_material", *_SIZES) or self.tag(ahead) in ("name", "one", "thing")
+            and self.tag(1) != "the")
+
+    def _names_object(self, ahead: int) -> bool:
+        while self.tag(ahead) in ("'s", *_LOOKS, *_SIZES):
+            ahead += 1
+        return self.tag(ahead) in ("name",)
+
+    def _noun(self, thing: Thing, before: int) -> Thing | None:
+        word = self.words[self.at]
+        if word.tag == "name":
+            self.at += 1
+            kind = word.value
+            while self.tag() == "'s" and self.tag(1) == "name":
+                kind, self.at = self.words[self.at + 1].value, self.at + 2
+            if self.text() in _PARTS:
+                self.at += 1
+            many = singular(word.text.split()[-1]) != word.text.split()[-1]
+            if many and not thing.quantifier and not thing.number and self.fixed:
+                thing = thing._replace(quantifier="the")
+            return thing._replace(kind=kind)
+        if word.tag == "thing":
+            self.at += 1
+            thing = thing._replace(quantifier="no") if word.value == "nothing" else thing
+            return self._use(thing)
+        if word.tag == "one" and (self.at > before):
+            self.at += 1
+            return thing._replace(kind="one")
+        if word.tag == "room" and thing._replace(quantifier="") == Thing():
+            self.at += 1
+            return thing._replace(kind="", room=word.value or "house")
+        if word.tag == "unknown" and self.at > before and self.fixed and self.tag(1) != "unknown":
+            self.at += 1
+            return thing._replace(kind=singular(word.text))
+        return None
+
+    def _use(self, thing: Thing) -> Thing:
+        """Read what something is for: "to sit on", "that i can drink out of", "you cook soup in"."""
+        ahead = 0
+        while self.tag(ahead) in ("chatter", "other", "large"):
+            ahead += 1
+        if not (self.text(ahead) in ("that", "which", "who", "where", "to", "for", "with", "whose") or self.tag(
+                ahead) == "person") or (self.text(ahead) in ("that", "which") and self.tag(ahead + 1) == "be"):
+            return thing
+        words: list[str] = []
+        while self.tag(ahead) not in ("", ",", "or", "and") and not (words and self._asks_again(ahead)):
+            words.append(self.text(ahead))
+            ahead += 1
+        purpose = purpose_of(" ".join(words))
+        if purpose is None:
+            return thing
+        self.at += ahead
+        return thing._replace(use=" ".join(words), kinds=purpose.kinds)
+
+    def _asks_again(self, ahead: int) -> bool:
+        """Return whether a new clause or a place begins: "is it on", "in the kitchen"."""
+        if self.tag(ahead) in ("be", "do", "have") and self.tag(ahead + 1) in ("it", "there"):
+            return True
+        if self.tag(ahead) in ("colour", "what", "where", "which"):
+            return True
+        rest = _Reader(self.words, self.at + ahead + 1, self._depth + 1)
+        return self.tag(ahead) in ("in", "at") and (place := rest.thing()) is not None and is_place(place)
+
+    def _followed(self, thing: Thing) -> Thing:
+        """Read what follows a noun and belongs to it: where it is, what it has, what it is like."""
+        while self.at < len(self.words):
+            start = self.at
+            more = self._told(thing) or self._placed(thing)
+            if more is None:
+                self.at = start
+                return thing
+            thing = more
+        return thing
+
+    def _told(self, thing: Thing) -> Thing | None:
+        """Read "that is (not) red", "which are on"."""
+        if self.text() not in ("that", "which", "who"):
+            return None
+        self.at += 1
+        if self.tag() != "be":
+            return None
+        self.at += 1
+        unlike = self.tag() == "not"
+        self.at += unlike
+        while self.tag() == "chatter":
+            self.at += 1
+        if (look := _LOOKS.get(self.tag())) or (self.text() in ("on",) and self._ends(1)):
+            value, self.at = self.words[self.at].value, self.at + 1
+            return thing._replace(unlike=Thing(**{look or "state": value})) if unlike else thing._replace(
+                **{look or "state": value})
+        placed = self._placed(Thing())
+        if placed is None:
+            return None
+        if unlike:
+            return thing._replace(unlike=placed)
+        return thing._replace(room=placed.room or thing.room, relation=placed.relation or thing.relation,
+                              support=placed.support or thing.support)
+
+    def _ends(self, ahead: int) -> bool:
+        return self.tag(ahead) in ("", ",", "or", "and", "in", "at", "chatter", "be", "do")
+
+    def _placed(self, thing: Thing) -> Thing | None:
+        """Read a preposition with its noun phrase."""
+        skip = 0
+        while self.tag(skip) in ("place", "chatter") and self.tag(skip) and skip < 3:
+            skip += 1
+        tag = self.tag(skip)
+        if tag not in (*RELATIONS, "at", "between") or self._depth > 2 or (thing.support and thing.room):
+            return None
+        word = self.words[self.at + skip]
+        inner = _Reader(self.words, self.at + skip + 1, self._depth + 1)
+        if tag == "between":
+            return self._between(thing, inner)
+        other = inner.thing()
+        if other is None and inner.tag() == "it":
+            inner.at += 1
+            other = Thing("it")
+        if other is None:
+            return None
+        if not other.kind and other.room and other.relation == "":
+            if thing.room and tag != "in":
+                return None
+            self.at = inner.at
+            room = "" if other.room == "house" else other.room
+            return thing._replace(room=room or thing.room) if tag != "without" else None
+        relation = RELATIONS.get(tag) or ("in front of" if word.value == "in front of" else
+                                          "next to" if word.text in ("round", "around", "about", "at") else "")
+        if not relation or thing.support is not None:
+            return None
+        self.at = inner.at
+        room = thing.room or other.room
+        if tag == "without":
+            return thing._replace(unlike=Thing(relation="with", support=other), room=room)
+        return thing._replace(relation=relation, support=other, room=room)
+
+    def _between(self, thing: Thing, inner: _Reader) -> Thing | None:
+        first = inner.thing()
+        if first is None or inner.tag() not in ("and", "or"):
+            return None
+        inner.at += 1
+        second = inner.thing()
+        if second is None:
+            return None
+        self.at = inner.at
+        if not first.kind and not second.kind:
+            return thing._replace(room=first.room, other_room=second.room)
+        return thing._replace(relation="between", support=first._replace(support=second))
+
+
+def is_place(thing: Thing) -> bool:
+    """Return whether a phrase names a room only: "the kitchen"."""
+    return not thing.kind and bool(thing.room) and not thing.use and thing.support is None
+
+
+def is_known(thing: Thing) -> bool:
+    """Return whether a phrase names a thing that the vocabulary knows, or describes one by its use or looks."""
+    return not is_place(thing) and (bool(thing.use or thing.kinds) or (
+        thing.kind not in ("", "one", "it") and thing.kind in known_names()) or (
+            not thing.kind and bool(thing.looks)))

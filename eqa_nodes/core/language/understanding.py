@@ -1,0 +1,439 @@
+"""Reads a question as a typed query: phrases first (phrases.py), then what the words between them ask of these.
+
+Nothing is guessed: a question whose words do not all fit is not understood, and is asked back with questions that it
+may mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.lexing import sentences
+from eqa_nodes.core.language.phrases import PLACING, Phrase, is_known, is_place, phrases
+from eqa_nodes.core.language.quantities import lengths
+from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
+from eqa_nodes.core.language.targets import Compared, Target
+from eqa_nodes.core.language.words import opposite
+
+_SIZES = ("wide", "high", "long", "deep", "thick", "big")
+_COMPARED = ("larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "deeper")
+_ATTRIBUTES = ("colour", "material", "condition", "text")
+_STRONG = ("what", "which", "where", "count", "colour", "material", "condition", "far", "gap", *_SIZES)
+_AUXILIARY = ("be", "do", "have", "can")
+_OPENINGS = ("door", "front door", "passage", "opening", "doorway", "window", "gap", "entrance", "archway", "hatch")
+_PARTS = frozenset(("lid", "door", "cover", "shade", "lampshade", "seat", "top", "drawer", "lids", "doors", "title"))
+
+
+def understand(text: str, before: Exchange | None = None) -> Understood:
+    """Return how a question is read, after another one if there was one."""
+    query = _read(text)
+    return Understood(query, "", "" if query else "I do not understand this.", (), text)
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> Query | None:
+    topics: list[Thing] = []
+    asked: list[Query] = []
+    weak: list[Query] = []
+    metres = lengths(text)
+    cut = [segment for words in sentences(text) for segment in _segments(phrases(words))]
+    unit = next((p.value for segment in cut for p in segment if p.tag == "unit" and not _numbered(segment, p)), "")
+    place = ""
+    for at, segment in enumerate(cut):
+        clause = Clause(segment, topics, metres[0] if metres else 0.0, unit, place)
+        if not topics and at + 1 < len(cut) and clause.main() is None:  # "Made or unmade, how did she leave the bed?"
+            later = [p.thing for p in cut[at + 1] if p.thing is not None and is_known(p.thing)]
+            clause = Clause(segment, later[:1], metres[0] if metres else 0.0, unit, place)
+        query = clause.query()
+        if query is not None:
+            (asked if clause.asks() else weak).append(query)
+        topics.extend(t for p in segment if (t := p.thing) is not None and is_known(t))
+        place = clause.rooms[0] if clause.rooms and not clause.things else place
+    found = list(dict.fromkeys(asked or weak[-1:]))
+    if len(found) > 1:
+        return Query("several", parts=tuple(found[:4]), things=tuple(t for q in found for t in q.things))
+    return found[0] if found else None
+
+
+def _numbered(segment: Sequence[Phrase], unit: Phrase) -> bool:
+    at = next(i for i, p in enumerate(segment) if p is unit)
+    return at > 0 and segment[at - 1].tag == "number"
+
+
+def _segments(items: Sequence[Phrase]) -> list[list[Phrase]]:
+    """Cut a sentence where a further question begins: "and what colour is it", ", is it on"."""
+    cuts = [0]
+    for at, item in enumerate(items):
+        if item.tag not in (",", "and", "but", "if") or at == 0:
+            continue
+        rest = [p for p in items[at + 1:] if p.tag not in ("chatter", "and", ",", "but", "at")]
+        so_far = items[cuts[-1]:at]
+        if rest and _begins(rest, item.tag) and any(p.thing is not None or p.tag in _STRONG for p in so_far):
+            cuts.append(at + 1)
+    return [list(items[start:end]) for start, end in zip(cuts, [*cuts[1:], len(items)], strict=True)]
+
+
+def _begins(rest: Sequence[Phrase], mark: str) -> bool:
+    first = rest[0]
+    if first.tag in _STRONG and first.tag not in ("material",):
+        return True
+    if mark == "if" and any(p.tag in _AUXILIARY for p in rest):
+        return True
+    return first.tag in _AUXILIARY and len(rest) > 1 and (rest[1].thing is not None or rest[1].tag in (
+        "it", "person", "there", "not", "can"))
+
+
+class Clause:
+    """One question of a text, as phrases and words; topics: what was spoken of before it."""
+
+    def __init__(self, items: Sequence[Phrase], topics: Sequence[Thing], metres: float, unit: str, place: str) -> None:
+        self.topics, self.metres, self.unit = topics, metres, unit
+        self.items = self._resolved([p for p in items if p.tag not in ("chatter",)])
+        self.tags = [p.tag for p in self.items]
+        self.things = [p.thing for p in self.items if p.thing is not None and not is_place(p.thing)]
+        rooms = [p.thing.room for p in self.items if p.thing is not None and is_place(p.thing)]
+        self.rooms = [room for room in rooms if room not in ("house", "room")] or ([place] if place else [])
+
+    def _resolved(self, items: list[Phrase]) -> list[Phrase]:
+        """Put what a pronoun refers to in its place; "the red one" gets its kind from what was spoken of last."""
+        out: list[Phrase] = []
+        for item in items:
+            kinds = [p.thing.kind for p in out if p.thing is not None and p.thing.kind not in ("", "one", "it")]
+            last = self.topics[-1] if self.topics else None
+            thing = item.thing
+            if thing is not None:
+                if thing.kind == "one":
+                    thing = thing._replace(kind=kinds[-1] if kinds else last.kind if last else "one")
+                if thing.support is not None and thing.support.kind == "it" and last is not None:
+                    thing = thing._replace(support=last, room=thing.room or last.room)
+                if thing.kind in _PARTS and last is not None and not thing.colour and not thing.room:
+                    thing = last
+                item = item._replace(thing=thing)
+            out.append(item)
+        return out
+
+    def has(self, *tags: str) -> bool:
+        """Return whether a word of these tags occurs."""
+        return any(tag in tags for tag in self.tags)
+
+    def asks(self) -> bool:
+        """Return whether the words ask, rather than tell."""
+        return self.has(*_STRONG, "or") or any(tag in _AUXILIARY for tag in self.tags[:2]) or (
+            any(t.quantifier == "any" for t in self.things[:1]))
+
+    def main(self, after: int = 0) -> Thing | None:
+        """Return what the question is about: named after a word, in the clause, or spoken of before it."""
+        named = [(i, p.thing) for i, p in enumerate(self.items) if p.thing is not None and not is_place(p.thing)
+                 and p.thing.kind not in ("one", "it")]
+        known = [pair for pair in named if is_known(pair[1])] or ([] if self.topics else named)
+        thing = next((t for i, t in known if i >= after), known[-1][1] if known else None)
+        if thing is None:
+            thing = self.topics[-1] if self.topics else None
+        if thing is not None and len(self.rooms) == 1 and not thing.room:
+            thing = thing._replace(room=self.rooms[0])
+        return thing
+
+    def query(self) -> Query | None:
+        """Return what is asked, None where that is not clear."""
+        readers: tuple[Callable[[], Query | None], ...] = (
+            self._measure, self._compare, self._size, self._count, self._attribute, self._rooms, self._where,
+            self._choice, self._upon, self._which, self._what, self._whether)
+        for reader in readers:
+            if (found := reader()) is not None:
+                return found
+        return None
+
+    def _at(self, *tags: str) -> int:
+        return next((i for i, tag in enumerate(self.tags) if tag in tags), -1)
+
+    # measures
+
+    def _measure(self) -> Query | None:
+        if self.has("far") and len(self.things) > 1:
+            return Query("apart", tuple(self.things[:2]), unit=self.unit)
+        if self.has("gap") and len(self.things) > 1:
+            return Query("gap", tuple(self.things[:2]), unit=self.unit)
+        if self.has("fit") and (self.things or self.topics):
+            return self._fits()
+        return None
+
+    def _fits(self) -> Query | None:
+        things = self.things or [self.topics[-1]]
+        last = things[-1]
+        goes = () if self.metres else tuple(t for t in things[:-1] if t.kind)
+        if last.relation == "between" and last.support is not None and last.support.support is not None:
+            one = last.support
+            two = one.support
+            assert two is not None
+            return Query("fits", (one._replace(support=None), two, *goes), metres=self.metres)
+        if len(self.rooms) > 1 and last.kind not in _OPENINGS:
+            return Query("passes", (Thing("door", self.rooms[0], other_room=self.rooms[1]),), metres=self.metres)
+        if last.kind in _OPENINGS and (self.metres or goes):
+            if len(self.rooms) > 1:
+                last = last._replace(room=self.rooms[0], other_room=self.rooms[1])
+            elif len(self.rooms) == 1 and last.room and last.room != self.rooms[0] and not last.other_room:
+                last = last._replace(other_room=self.rooms[0])
+            return Query("passes", (last, *goes), metres=self.metres)
+        return Query("passes", (last, *goes), metres=self.metres) if self.metres else None
+
+    def _compare(self) -> Query | None:
+        if self.has("more", "fewer"):
+            aspect = "more" if self.has("more") else "fewer"
+            if self.has("big"):
+                pair = tuple(Thing(room=room) for room in self.rooms[:2])
+                return self._compared("size", "larger" if aspect == "more" else "smaller", pair) if len(pair) > 1 else None
+            pair = self._pair() if self.has("than", "or") or len(self.rooms) > 1 else ()
+            return self._compared("more", aspect, pair) if pair else None
+        if self.has("most", "fewest") and self.things:
+            return Query("most", (self.things[0],), aspect="most" if self.has("most") else "fewest")
+        if self.has("closer") and self.things:
+            things = [t for t in self.things if t.kind]
+            return Query("closer", tuple(things[:3])) if len(things) > 2 else None
+        if self.has("same", "different") and (pair := self._pair()):
+            aspect = next((tag for tag in self.tags if tag in ("colour", "material", "big")), "colour")
+            return self._compared("same", aspect, pair)
+        sign = next((p for p in self.items if p.tag in _COMPARED), None)
+        if sign is None:
+            return None
+        pair = self._pair()
+        if pair:
+            return self._compared("size", sign.tag, pair)
+        thing = self.main()
+        if thing is not None and self.has("which", "what", "the"):
+            return Query("which", (thing._replace(size=sign.tag, quantifier="", number=0),))
+        return None
+
+    def _pair(self) -> tuple[Thing, ...]:
+        """Return the things that are compared: named, or rooms."""
+        things = list(dict.fromkeys(t._replace(quantifier="", number=0) for t in self.things if t.kind))
+        if len(things) > 2 and things[0].kind == things[1].kind and not things[0].looks:
+            things = things[1:]  # "which bookshelf is taller, the one in A or the one in B?"
+        if len(things) == 2 and self.topics and things[0].kind == things[1].kind and things[0] == things[1]:
+            things = things[:1]
+        if len(things) > 1:
+            return tuple(things[:3])
+        rooms = list(self.rooms)
+        if len(things) == 1:
+            rooms = [*([things[0].room] if things[0].room else []), *rooms]
+            if len(rooms) > 1:
+                return tuple(things[0]._replace(room=room) for room in rooms)
+            if self.topics and self.topics[-1] != things[0]:
+                return (things[0], self.topics[-1])
+            return ()
+        if not things and len(rooms) < 2 and len(self.topics) > 1:
+            return tuple(self.topics[-2:])
+        return tuple(Thing(room=room) for room in rooms) if len(rooms) > 1 else ()
+
+    def _compared(self, form: str, aspect: str, things: tuple[Thing, ...]) -> Query:
+        targets = tuple(Target(t._replace(room="").name if t.kind else "", t.room) for t in things)
+        compared = Compared(form, targets, aspect, self.has("different"), self.has("which", "what"))
+        return Query("compare", things, compared=compared)
+
+    def _size(self) -> Query | None:
+        at = self._at(*_SIZES)
+        if at < 0:
+            return None
+        aspect, area = self.tags[at], self.items[at].value == "area"
+        thing = self.main(at)
+        if (area or not self.things) and self.rooms and (area or not self.topics):
+            return Query("size", (Thing(room=self.rooms[0]),), aspect="area", unit=self.unit)
+        if thing is None or area:
+            return None
+        return Query("size", (thing._replace(quantifier="", number=0),), aspect=aspect, unit=self.unit)
+
+    # counts, looks, places
+
+    def _count(self) -> Query | None:
+        at = self._at("count")
+        if at < 0:
+            return None
+        rooms = [p for p in self.items if p.thing is not None and is_place(p.thing) and p.thing.room != "house"]
+        if not self.things and rooms and rooms[0].text.endswith("s"):
+            return Query("rooms", (Thing(rooms[0].thing.room),), aspect="count")  # type: ignore[union-attr]
+        if self.things and rooms and re.search(r"\brooms$|\w+rooms$", rooms[0].text) and self.items.index(rooms[0]) == at + 1:
+            query = self._rooms()
+            return query and query._replace(aspect="count")
+        thing = self.main(at)
+        if thing is None:
+            return None
+        thing = self._with_predicate(thing)
+        if self.has("forget") and thing.state:
+            thing = thing._replace(state=opposite(thing.state))
+        return Query("count", (thing._replace(quantifier="", number=0),))
+
+    def _with_predicate(self, thing: Thing) -> Thing:
+        """Return a thing with what the clause says of it: "how many lamps are on", "chairs are at the table"."""
+        negated = self.has("not")
+        for predicate in self._predicates(thing):
+            if negated and not predicate.support:
+                thing = thing._replace(unlike=predicate)
+                continue
+            for field in ("state", "colour", "material", "relation", "support"):
+                if getattr(predicate, field) and not getattr(thing, field):
+                    thing = thing._replace(**{field: getattr(predicate, field)})
+            thing = thing._replace(room=thing.room or predicate.room)
+        return thing
+
+    def _predicates(self, thing: Thing | None = None) -> list[Thing]:
+        """Return what the clause says of things outside of their phrases: states, looks, places."""
+        found: list[Thing] = []
+        for at, item in enumerate(self.items):
+            after = self.tags[at + 1] if at + 1 < len(self.tags) else ""
+            if item.tag == "state":
+                found.append(Thing(state=item.value))
+            elif item.tag == "is_colour":
+                found.append(Thing(colour=item.value))
+            elif item.tag == "is_material":
+                found.append(Thing(material=item.value))
+            elif item.tag == "material" and item.text == "made" and not self.has("what"):
+                found.append(Thing(state="made"))
+            elif item.text in ("on", "in") and after in ("", "or", ",", "and", "in", "at", "if", "but") and at:
+                if item.text == "on":
+                    found.append(Thing(state="on"))
+            elif item.tag == "updown":
+                found.append(Thing(state="open" if item.text == "up" else "closed"))
+            elif item.tag in PLACING and at + 1 < len(self.items):
+                other = self.items[at + 1].thing
+                if other is None and after == "it" and self.topics:
+                    other = self.topics[-1]
+                if other is not None and other is not thing and not is_place(other):
+                    found.append(Thing(relation=PLACING[item.tag], support=other, room=other.room))
+        return found
+
+    def _attribute(self) -> Query | None:
+        at = self._at(*_ATTRIBUTES)
+        if at < 0:
+            return None
+        tag = self.tags[at]
+        if tag == "material" and self.items[at].text == "made" and not self.has("what", "at", "which"):
+            return None
+        thing = self.main(at)
+        if thing is None or (tag in ("colour", "material") and self.has("or") and len(self._options(thing)) > 1):
+            return None
+        if self.tags[0] in ("be",) and tag == "colour" and self._predicates(thing):
+            return None
+        thing = self._with_predicate(thing) if self._at("state") > -1 or self.has("not") else thing
+        return Query({"condition": "state"}.get(tag, tag), (thing._replace(quantifier="", number=0),))
+
+    def _rooms(self) -> Query | None:
+        """Read "which room is the lamp in", "which rooms have no window", "every room with a mirror"."""
+        at = next((i for i, p in enumerate(self.items) if p.thing is not None and is_place(p.thing)
+                   and self._asks_room(i)), None)
+        if at is None:
+            return None
+        phrase = self.items[at]
+        named = phrase.thing.room if phrase.thing else ""
+        named = "" if named in ("room", "house") else named
+        thing = self.main(at + 1)
+        if thing is None:
+            return Query("rooms", (Thing(named or "room"),))
+        thing = self._with_predicate(thing._replace(room="" if thing.room in (named, "room") else thing.room))
+        negated = self.has("not", "without") or thing.quantifier == "no"
+        fixed = any(p.fixed and p.thing is not None and not is_place(p.thing) for p in self.items) or not self.things
+        if negated:
+            thing = thing._replace(quantifier="no", unlike=None)
+        elif not phrase.text.endswith("s") and fixed:
+            return Query("room", (thing._replace(quantifier="", number=0),))
+        thing = thing._replace(quantifier="no" if negated else "", number=0)
+        return Query("rooms", (thing._replace(room=named),))
+
+    def _asks_room(self, at: int) -> bool:
+        words = self.items[at].text.split()
+        asked = at > 0 and self.tags[at - 1] in ("which", "what", "all", "who")
+        general = words[-1].rstrip("s") in ("room", "bedroom", "bathroom", "part", "place")
+        named = self.items[at].thing is not None and self.items[at].thing.room != "house"  # type: ignore[union-attr]
+        return general and named and (asked or words[0] in ("every", "each", "all") or (
+            words[-1].endswith("s") and self.has("tell", "without")) or (len(self.items) == 1 and bool(self.topics)))
+
+    def _where(self) -> Query | None:
+        at = self._at("where")
+        thing = self.main(max(at, 0))
+        if thing is None or at < 0:
+            return None
+        return Query("where", (self._with_predicate(thing)._replace(quantifier="", number=0),))
+
+    def _upon(self) -> Query | None:
+        """Read "what is the iron (lying) on", which asks where it is."""
+        if not self.has("what", "which") or not self.items or self.items[-1].text not in ("on", "in", "under"):
+            if not (len(self.tags) > 1 and self.tags[0] in PLACING and self.tags[1] in ("what", "which")):
+                return None
+        thing = self.main()
+        known = any(t.kind for t in self.things) or bool(self.topics)
+        return Query("where", (thing._replace(quantifier="", number=0),)) if thing is not None and known else None
+
+    def _options(self, thing: Thing | None) -> tuple[Thing, ...]:
+        """Return what can be chosen from: "on or off", "the red one or the blue one", "on the desk or in the drawer"."""
+        found = self._predicates(thing)
+        if thing is not None and thing.support is not None and len(found) == 1 and found[0].support is not None:
+            found = [Thing(relation=thing.relation, support=thing.support, room=thing.room), *found]
+        alike = [t for t in self.things if thing is not None and t.kind == thing.kind and t is not thing]
+        found += [Thing(colour=t.colour, material=t.material, state=t.state) for t in alike if t.looks]
+        return tuple(dict.fromkeys(option for option in found if option.looks))
+
+    def _choice(self) -> Query | None:
+        if "or" not in self.tags:
+            return None
+        thing = self.main()
+        options = self._options(thing)
+        if thing is None:
+            return None
+        if len(options) > 1:
+            moved = thing._replace(relation="", support=None) if options[0].support is thing.support else thing
+            return Query("choice", (moved._replace(quantifier=""),), options)
+        if self.has("not") and options and self._at("or") < self._at("not"):
+            return Query("is", (thing,), options[:1])  # "shut or not?"
+        return None
+
+    def _which(self) -> Query | None:
+        if not self.has("which") or not (self.things or self.topics):
+            return None
+        thing = self.main()
+        if thing is None:
+            return None
+        return Query("which", (self._with_predicate(thing)._replace(quantifier="", number=0),))
+
+    def _what(self) -> Query | None:
+        if not self.has("what", "tell", "which") and not any(t.kind == "" for t in self.things):
+            return None
+        for predicate in self._predicates():
+            if predicate.support is not None:
+                return Query("list", (predicate,))
+        thing = next((t for t in self.things if t.kind == "" and (t.support or t.state or t.colour)), None)
+        if thing is not None and self.has("what", "tell", "which"):
+            return Query("list", (thing._replace(quantifier=""),))
+        states = [p for p in self._predicates() if p.state]
+        if states and self.has("what") and not self.things:
+            return Query("list", (Thing(state=states[0].state, room=self.rooms[0] if self.rooms else ""),))
+        if self.rooms and self.has("what") and not self.things:
+            return Query("list", (Thing(room=self.rooms[0]),))
+        return None
+
+    def _whether(self) -> Query | None:
+        thing = self.main()
+        if thing is None:
+            return None
+        predicates = self._predicates(thing)
+        if self.has("forget") and predicates and predicates[-1].state:
+            predicates = [Thing(state=opposite(predicates[-1].state))]
+        exists = self.has("there") or thing.quantifier in ("any", "no") or thing.kind == ""
+        if exists and not (thing.quantifier in ("any", "all") and thing.kind and predicates and not self.has("there")):
+            thing = self._with_predicate(thing)
+            return Query("exists", (thing._replace(quantifier="no" if thing.quantifier == "no" else ""),),
+                         denied=self.has("not") and thing.unlike is None)
+        if predicates:
+            return Query("is", (thing,), (predicates[-1],), denied=self.has("not"))
+        if thing.relation and thing.support is not None and self.tags[0] == "be":
+            return Query("is", (thing._replace(relation="", support=None),), (
+                Thing(relation=thing.relation, support=thing.support),))
+        if self.has("have") or (self.tags[:1] == ["thing"] and self.things[0].quantifier == "any"):
+            return Query("exists", (thing._replace(quantifier=""),))
+        if self.rooms and self.tags[0] == "be":
+            return Query("is", (thing._replace(room=""),), (Thing(room=self.rooms[0]),))
+        return None
+
+
+def same_kind(one: Thing, other: Thing) -> bool:
+    return canonical(one.kind) == canonical(other.kind)
