@@ -45,7 +45,7 @@ if | if, whether
 but | but, though, although, because, since, so, while, before, after, until, unless, as
 more | more, more of=more, greater number of=more
 fewer | fewer=fewer, less=fewer
-most | most=most, the most=most, largest number of=most
+most | the most=most, most=most, largest number of=most, greatest number of=most
 fewest | fewest=fewest, least=fewest
 closer | closer to, nearer to, closest to, nearest to, closer, nearer, nearest, closest, sooner
 far | how far, distance between, distance from, distance of, distance, how close, how near, far apart, apart
@@ -70,6 +70,7 @@ thick | how thick=thick, thickness of=thick, thickness=thick
 big | how big=big, how large=big, size of=big, size=big, dimensions of=big, dimensions=big, measurements of=big, \
 measurements=big, floor area of=area, floor area=area, area of=area, floor space of=area, floor space=area, \
 square metres=area, square feet=area, surface area=area
+aside | aside
 person | i, we, you, me, us, someone, somebody, anyone, anybody, people, everybody, everyone, my guests, y'all, \
 some genius, some muppet, some idiot, some scoundrel
 it | it, its, them, they, that, this, these, those, their, he, she, his, her, him, them
@@ -77,6 +78,7 @@ the | the, a, an, my, our, your, mine, ours, yours
 any | any, some, any of, some of, a single=any, at least one=any, even one=any, anything=thing
 all | all, every, each, both, both of, all of, each of, each one of, every single=all, all the
 no | no, none of, not a single=no, not one=no, not any=no, zero=no
+besides | besides, apart from, except, except for, other than, aside from, excluding
 other | other, another, else, remaining, rest of
 one | one, ones
 thing | thing, things, something, anything, somewhere, anywhere, someplace, anyplace, stuff, item, items, object, \
@@ -251,7 +253,8 @@ _ROOM_WORDS = {"gym": "workout room", "jim": "workout room", "entrance": "entryw
                "dwelling": "house", "house": "house", "home": "house", "apartment": "house", "flat": "house",
                "whole house": "house", "entire house": "house", "entire property": "house", "household": "house",
                "larder": "pantry", "washroom": "bathroom", "wash room": "laundry room", "washing room": "laundry room",
-               "parents room": "main bedroom", "parents bedroom": "main bedroom", "work out room": "workout room"}
+               "parents room": "main bedroom", "parents bedroom": "main bedroom", "work out room": "workout room",
+               "place": "", "sleeping chamber": "bedroom", "sleeping room": "bedroom", "crib": ""}
 
 
 def _room(phrase: tuple[str, ...]) -> str:

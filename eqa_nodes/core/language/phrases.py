@@ -8,7 +8,7 @@ from typing import NamedTuple
 from eqa_nodes.core.language.english import canonical, number, singular
 from eqa_nodes.core.language.lexing import Word
 from eqa_nodes.core.language.query import Thing
-from eqa_nodes.core.language.words import known_names, purpose as purpose_of
+from eqa_nodes.core.language.words import known_names, purpose as purpose_of, room_with
 
 RELATIONS = {"on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
              "with": "with", "without": "with"}
@@ -18,6 +18,8 @@ _LOOKS = {"is_colour": "colour", "is_material": "material", "state": "state"}
 _SIZES = ("small", "large", "tall", "larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "largest",
           "smallest", "tallest", "shortest", "widest", "longest", "deeper")
 _PARTS = frozenset(("lid", "door", "doors", "cover", "shade", "lampshade", "seat", "screen", "flame", "surface"))
+_OWNERS = dict.fromkeys(("kid", "kids", "children", "child", "kiddie", "toddler", "daughter", "son"), "kids bedroom") | (
+    dict.fromkeys(("parents", "parent", "grown-ups", "grownups", "ups", "mummy", "daddy", "daddys", "mum"), "main bedroom"))
 _BEFORE = ("the", "any", "all", "no", "other", "number", "relative", "it")
 
 
@@ -37,6 +39,10 @@ def phrases(words: Sequence[Word]) -> list[Phrase]:
     at = 0
     while at < len(words):
         read = _Reader(words, at)
+        if (wanted := read.wanted()) is not None:
+            found += [Phrase(*words[at]), Phrase("thing", wanted.use, "", wanted)]
+            at = read.at
+            continue
         if (thing := read.thing()) is not None:
             found.append(Phrase("thing", " ".join(w.text for w in words[at:read.at]), "", thing, read.fixed))
             at = read.at
@@ -69,6 +75,14 @@ class _Reader:
             return None
         return self._followed(head)
 
+    def wanted(self) -> Thing | None:
+        """Read what "what can i ..." and "where can i ..." want something for."""
+        if self.tag() not in ("what", "where") or self.tag(1) not in ("can", "do") or self.tag(2) != "person":
+            return None
+        self.at += 1
+        thing = self._use(Thing())
+        return self._followed(thing) if thing.use else None
+
     def _head(self) -> Thing | None:
         thing, before = Thing(), self.at
         while True:
@@ -95,6 +109,10 @@ class _Reader:
                 thing = thing._replace(room=word.value)
             elif tag == "'s":
                 pass
+            elif tag == "unknown" and (room := _OWNERS.get(word.text, "")) and self._bed():
+                thing = thing._replace(room=room)
+            elif tag == "unknown" and self.at > before and self.fixed and self.tag(1) == "'s":
+                pass  # "my daughter's toy box"
             elif tag == "chatter" and self.at > before and self._leads() and word.text not in ("is",):
                 pass
             elif tag == "unknown" and self.at > before and self.tag(1) == "name" and self.fixed:
@@ -105,6 +123,12 @@ class _Reader:
                 break
             self.at += 1
         return self._noun(thing, before)
+
+    def _bed(self) -> bool:
+        ahead = 1
+        while self.tag(ahead) in ("'s", *_LOOKS, *_SIZES):
+            ahead += 1
+        return self.text(ahead) in ("bed", "one", "beds", "curtains", "rug", "wardrobe", "bookcase", "bookshelf", "window")
 
     def _leads(self) -> bool:
         """Return whether a determiner or adjective here is followed by what a noun phrase can go on with."""
@@ -137,6 +161,11 @@ class _Reader:
             self.at += 1
             thing = thing._replace(quantifier="no") if word.value == "nothing" else thing
             return self._use(thing)
+        if word.text in ("those", "that") and (self.text(1) in ("that", "which", "with", "of") or self.tag(1) in (
+                *PLACING, "without")):
+            self.at += 1
+            self.fixed = True
+            return thing._replace(kind="one")
         if word.tag == "one" and (self.at > before):
             self.at += 1
             return thing._replace(kind="one")
@@ -231,6 +260,8 @@ class _Reader:
             other = Thing("it")
         if other is None:
             return None
+        if not other.kind and other.room == "room" and other.relation == "with" and other.support is not None:
+            other = Thing(room=room_with(other.support.kind))
         if not other.kind and other.room and other.relation == "":
             if thing.room and tag != "in":
                 return None

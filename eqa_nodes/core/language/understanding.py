@@ -69,6 +69,11 @@ def _segments(items: Sequence[Phrase]) -> list[list[Phrase]]:
     for at, item in enumerate(items):
         if item.tag not in (",", "and", "but", "if") or at == 0:
             continue
+        after = [p.tag for p in items[at + 1:] if p.tag not in ("chatter",)]
+        if item.tag != "if" and after[:1] == ["person"] and len(after) > 1 and after[1] in (
+                *_AUXILIARY, "unknown", "place") and len(items[cuts[-1]:at]) > 1:
+            cuts.append(at + 1)
+            continue
         rest = [p for p in items[at + 1:] if p.tag not in ("chatter", "and", ",", "but", "at")]
         so_far = items[cuts[-1]:at]
         if rest and _begins(rest, item.tag) and any(p.thing is not None or p.tag in _STRONG for p in so_far):
@@ -89,7 +94,9 @@ def _begins(rest: Sequence[Phrase], mark: str) -> bool:
 class Clause:
     """One question of a text, as phrases and words; topics: what was spoken of before it."""
 
-    def __init__(self, items: Sequence[Phrase], topics: Sequence[Thing], metres: float, unit: str, place: str) -> None:
+    def __init__(self, items: Sequence[Phrase], topics: Sequence[Thing], metres: float, unit: str, place: str,
+                 told: bool = False) -> None:
+        self.told = told
         self.topics, self.metres, self.unit = topics, metres, unit
         self.items = self._resolved([p for p in items if p.tag not in ("chatter",)])
         self.tags = [p.tag for p in self.items]
@@ -107,8 +114,13 @@ class Clause:
             if thing is not None:
                 if thing.kind == "one":
                     thing = thing._replace(kind=kinds[-1] if kinds else last.kind if last else "one")
-                if thing.support is not None and thing.support.kind == "it" and last is not None:
-                    thing = thing._replace(support=last, room=thing.room or last.room)
+                if thing.support is not None and thing.support.kind == "it":
+                    other = last if last is not None and last.kind != thing.kind else None
+                    thing = thing._replace(support=other, relation=thing.relation if other else "",
+                                           room=thing.room or (other.room if other else ""))
+                if thing.support is not None and thing.support.support is not None and (
+                        thing.support.support.kind == "it"):
+                    thing = thing._replace(support=last) if last else thing
                 if thing.kind in _PARTS and last is not None and not thing.colour and not thing.room:
                     thing = last
                 item = item._replace(thing=thing)
@@ -121,8 +133,10 @@ class Clause:
 
     def asks(self) -> bool:
         """Return whether the words ask, rather than tell."""
-        return self.has(*_STRONG, "or") or any(tag in _AUXILIARY for tag in self.tags[:2]) or (
-            any(t.quantifier == "any" for t in self.things[:1]))
+        if self.has(*_STRONG, "or") or any(t.quantifier == "any" for t in self.things[:1]):
+            return True
+        tags = [tag for tag in self.tags if tag not in ("and", "but", ",", "unknown", "at", "not")]
+        return bool(tags) and tags[0] in _AUXILIARY or self.told
 
     def main(self, after: int = 0) -> Thing | None:
         """Return what the question is about: named after a word, in the clause, or spoken of before it."""
@@ -187,7 +201,7 @@ class Clause:
                 return self._compared("size", "larger" if aspect == "more" else "smaller", pair) if len(pair) > 1 else None
             pair = self._pair() if self.has("than", "or") or len(self.rooms) > 1 else ()
             return self._compared("more", aspect, pair) if pair else None
-        if self.has("most", "fewest") and self.things:
+        if self.has("most", "fewest") and self.has("which", "what", "where") and self.things:
             return Query("most", (self.things[0],), aspect="most" if self.has("most") else "fewest")
         if self.has("closer") and self.things:
             things = [t for t in self.things if t.kind]

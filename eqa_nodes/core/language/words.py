@@ -29,3 +29,9 @@ def opposite(s): return _OPP.get(s,"")
 def purpose(text):
     from eqa_nodes.core.answerers.label.tables import purpose_of
     return purpose_of(text)
+
+def room_with(kind):
+    from eqa_nodes.core.answerers.label.rooms import rooms_of
+    rooms = rooms_of(kind)
+    best = max(rooms, key=rooms.get)
+    return best if rooms[best] >= 0.5 else ""
