@@ -47,9 +47,11 @@ more | more, more of=more, greater number of=more
 fewer | fewer=fewer, less=fewer
 most | the most=most, most=most, largest number of=most, greatest number of=most
 fewest | fewest=fewest, least=fewest
+close | close, shut
 closer | closer to, nearer to, closest to, nearest to, closer, nearer, nearest, closest, sooner
-far | how far, distance between, distance from, distance of, distance, how close, how near, far apart, apart
-gap | gap between, space between, clearance between, how much space is between, room between, gap, clearance
+far | how far, distance from, distance of, distance to, distance, how close, how near, far apart, apart
+gap | gap between=between, space between=between, clearance between=between, distance between=far, gap, clearance, \
+how much space, how much room, how much clearance, how much gap, enough room, enough space, space, room for
 same | same, identical, alike, matching, match, similar, as many, equal
 different | different, differ, differs, differing
 fit | fit, fits, fit through, go through, goes through, pass, passes, pass through, get through, squeeze through, \
@@ -92,8 +94,9 @@ right_of | to the right of=right, to right of=right, right of=right, on the righ
 on the right side of=right, on right of=right, on right side of=right
 on | on, on top of, upon, atop, up on, sitting on, standing on, lying on, resting on, placed on, on to, onto, over on, \
 on the surface of, on it, across, perched on, stacked on top of, stacked on, up there on, off of
-in | in, inside, within, into, inside of, in the middle of, from inside, out of, from
-at | at, of, for, in front of=in front of, round, around, about, throughout, over at, regarding, concerning, to
+in | in, inside, within, into, inside of, in the middle of, from inside, out of
+from | from, of, for, about, throughout, over at, regarding, concerning, to, leaving
+at | at, in front of=in front of, round, around, at the head of
 under | under, below, beneath, underneath, tucked under, out from under
 above | above, over, directly above, right above, right over, directly over
 beside | next to, beside, by, near, close to, nearby, alongside, adjacent to, at the side of, at side of, by side of, \
@@ -173,6 +176,9 @@ def _phrases() -> dict[tuple[str, ...], tuple[str, str]]:
 _PHRASES = _phrases()
 
 
+_ASIDE = re.compile(r",? (?:when|as|if) (?:you|i|one) (?:face|faces|facing|look at|are facing)\b[^,?.!]*")
+
+
 def sentences(text: str) -> list[list[Word]]:
     """Return the sentences of a text as tagged words, with their slips mended."""
     return [words for sentence in _cut(plain(text)) if (words := list(_tagged(sentence)))]
@@ -187,7 +193,7 @@ def plain(text: str) -> str:
     text = re.sub(r"(?<=\w)&(?=\w)| & ", " and ", text)
     for torn, whole in _SHORT_FORMS:
         text = torn.sub(whole, text)
-    return text
+    return _ASIDE.sub("", text)
 
 
 _SHORT_FORMS = tuple((re.compile(torn), whole) for torn, whole in (
@@ -277,8 +283,8 @@ def _known(phrase: tuple[str, ...]) -> Word | None:
         return Word(text, text)
     if room := _room(phrase):
         return Word("room", text, room)
-    if phrase[0] in ("a", "an", "the") and phrase not in _PHRASES:
-        return Word("the", text) if len(phrase) == 1 else None
+    if len(phrase) > 1 and (phrase in _PHRASES) is False and not {",", "'s", "a", "an", "the"}.isdisjoint(phrase):
+        return None
     one = singular(normalise(text))
     if len(phrase) > 1 and one in known_names():
         return Word("name", text, one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,9 +11,9 @@ from eqa_nodes.core.language.lexing import Word
 from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.language.words import known_names, purpose as purpose_of, room_with
 
-RELATIONS = {"on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
+RELATIONS = {"left_of": "left of", "right_of": "right of", "on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
              "with": "with", "without": "with"}
-PLACING = {"on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
+PLACING = {"left_of": "left of", "right_of": "right of", "on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
            "at": "next to"}
 _LOOKS = {"is_colour": "colour", "is_material": "material", "state": "state"}
 _SIZES = ("small", "large", "tall", "larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "largest",
@@ -79,9 +80,12 @@ class _Reader:
         """Read what "what can i ..." and "where can i ..." want something for."""
         if self.tag() not in ("what", "where") or self.tag(1) not in ("can", "do") or self.tag(2) != "person":
             return None
-        self.at += 1
+        start, self.at = self.at, self.at + 2
         thing = self._use(Thing())
-        return self._followed(thing) if thing.use else None
+        if thing.use:
+            return self._followed(thing)
+        self.at = start
+        return None
 
     def _head(self) -> Thing | None:
         thing, before = Thing(), self.at
@@ -182,10 +186,17 @@ class _Reader:
         ahead = 0
         while self.tag(ahead) in ("chatter", "other", "large"):
             ahead += 1
+        if self.tag(ahead) in ("in", "on", "at", "with") and self.text(ahead + 1) == "which":
+            ahead += 1
+        if self.tag(ahead) == "in" and self.tag(ahead + 1) in ("room", "the"):
+            return self._use_there(thing, ahead)
         if not (self.text(ahead) in ("that", "which", "who", "where", "to", "for", "with", "whose") or self.tag(
                 ahead) == "person") or (self.text(ahead) in ("that", "which") and self.tag(ahead + 1) == "be"):
             return thing
         words: list[str] = []
+        if self.tag(ahead) == "use":
+            ahead += 1
+            words.append("use")
         while self.tag(ahead) not in ("", ",", "or", "and") and not (words and self._asks_again(ahead)):
             words.append(self.text(ahead))
             ahead += 1
@@ -193,7 +204,21 @@ class _Reader:
         if purpose is None:
             return thing
         self.at += ahead
-        return thing._replace(use=" ".join(words), kinds=purpose.kinds)
+        use = re.sub(r"^(?:(?:use|that|which|who|where|with|to|for|find|something|anything|i|you|we|one|can|could) )+", "",
+                     " ".join(words))
+        return thing._replace(use=use, kinds=purpose.kinds)
+
+    def _use_there(self, thing: Thing, ahead: int) -> Thing:
+        """Read "the thing in the study in which i can ...", "something in the kitchen that i can sit on"."""
+        start = self.at
+        self.at += ahead + 1
+        place = self.thing()
+        if place is not None and is_place(place):
+            used = self._use(thing)
+            if used.use:
+                return used._replace(room=place.room)
+        self.at = start
+        return thing
 
     def _asks_again(self, ahead: int) -> bool:
         """Return whether a new clause or a place begins: "is it on", "in the kitchen"."""
@@ -248,7 +273,7 @@ class _Reader:
         while self.tag(skip) in ("place", "chatter") and self.tag(skip) and skip < 3:
             skip += 1
         tag = self.tag(skip)
-        if tag not in (*RELATIONS, "at", "between") or self._depth > 2 or (thing.support and thing.room):
+        if tag not in (*RELATIONS, "at", "from", "between") or self._depth > 2 or (thing.support and thing.room):
             return None
         word = self.words[self.at + skip]
         inner = _Reader(self.words, self.at + skip + 1, self._depth + 1)
@@ -273,7 +298,8 @@ class _Reader:
         if not relation or thing.support is not None:
             return None
         self.at = inner.at
-        room = thing.room or other.room
+        room, other = thing.room or other.room, other._replace(room="") if other.room in (thing.room, "") or not (
+            thing.room) else other
         if tag == "without":
             return thing._replace(unlike=Thing(relation="with", support=other), room=room)
         return thing._replace(relation=relation, support=other, room=room)
@@ -289,7 +315,9 @@ class _Reader:
         self.at = inner.at
         if not first.kind and not second.kind:
             return thing._replace(room=first.room, other_room=second.room)
-        return thing._replace(relation="between", support=first._replace(support=second))
+        room = thing.room or second.room or first.room
+        return thing._replace(relation="between", support=first._replace(room=""), room=room,
+                              other_support=second._replace(room=""))
 
 
 def is_place(thing: Thing) -> bool:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.language.lexing import sentences
+from eqa_nodes.core.language.inferences import inferred, query_of
+from eqa_nodes.core.language.lexing import plain, sentences
 from eqa_nodes.core.language.phrases import PLACING, Phrase, is_known, is_place, phrases
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
 from eqa_nodes.core.language.targets import Compared, Target
-from eqa_nodes.core.language.words import opposite
+from eqa_nodes.core.language.words import opposite, purpose as purpose_of
 
 _SIZES = ("wide", "high", "long", "deep", "thick", "big")
 _COMPARED = ("larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "deeper")
@@ -35,6 +36,8 @@ def understand(text: str, before: Exchange | None = None) -> Understood:
 
 @lru_cache(maxsize=1024)
 def _read(text: str) -> Query | None:
+    if (query := _inferred(text)) is not None:
+        return query
     topics: list[Thing] = []
     asked: list[Query] = []
     weak: list[Query] = []
@@ -56,6 +59,19 @@ def _read(text: str) -> Query | None:
     if len(found) > 1:
         return Query("several", parts=tuple(found[:4]), things=tuple(t for q in found for t in q.things))
     return found[0] if found else None
+
+
+def _inferred(text: str) -> Query | None:
+    words = " ".join(re.sub(r"[?!.,]+", " ", plain(text)).split())
+    found = inferred(words)
+    if found is None:
+        return None
+    form, phrase, groups = found
+    if form == "room_for":
+        purpose = purpose_of(phrase)
+        return purpose and Query("use", (Thing(use=phrase, kinds=purpose.kinds),), aspect="room")
+    thing = next((p.thing for sentence in sentences(phrase) for p in phrases(sentence) if p.thing is not None), Thing())
+    return query_of(form, thing._replace(quantifier=""), groups)
 
 
 def _numbered(segment: Sequence[Phrase], unit: Phrase) -> bool:
@@ -153,11 +169,11 @@ class Clause:
     def query(self) -> Query | None:
         """Return what is asked, None where that is not clear."""
         readers: tuple[Callable[[], Query | None], ...] = (
-            self._measure, self._compare, self._size, self._count, self._attribute, self._rooms, self._where,
-            self._choice, self._upon, self._which, self._what, self._whether)
+            self._measure, self._compare, self._size, self._count, self._attribute, self._used, self._rooms, self._where,
+            self._side, self._choice, self._upon, self._which, self._what, self._whether)
         for reader in readers:
             if (found := reader()) is not None:
-                return found
+                return found._replace(things=tuple(map(_tidied, found.things)))
         return None
 
     def _at(self, *tags: str) -> int:
@@ -166,23 +182,45 @@ class Clause:
     # measures
 
     def _measure(self) -> Query | None:
-        if self.has("far") and len(self.things) > 1:
-            return Query("apart", tuple(self.things[:2]), unit=self.unit)
-        if self.has("gap") and len(self.things) > 1:
-            return Query("gap", tuple(self.things[:2]), unit=self.unit)
-        if self.has("fit") and (self.things or self.topics):
-            return self._fits()
-        return None
+        between = self._between()
+        if self.has("fit") or (self.has("gap") and self.metres):
+            return self._fits() if self.things or self.topics else None
+        if not self.has("far", "gap"):
+            return None
+        far = self.has("far") or any(p.text == "distance between" for p in self.items)
+        form = "apart" if far else "gap"
+        pair = between or [t for t in self.things if t.kind][:2]
+        if len(pair) < 2:
+            return None
+        room = pair[1].room or pair[0].room
+        return Query(form, tuple(t if t.room else t._replace(room=room) for t in pair), unit=self.unit)
+
+    def _between(self) -> list[Thing]:
+        """Return the two things that something is between, [] where nothing is."""
+        inside = next((t for t in self.things if t.relation == "between" and t.other_support is not None), None)
+        if inside is not None and inside.support is not None and inside.other_support is not None:
+            return [t._replace(room=t.room or inside.room) for t in (inside.support, inside.other_support)]
+        for at, item in enumerate(self.items[:-3]):
+            if item.tag == "between" or item.value == "between":
+                one, mark, two = (self.items[at + k] for k in (1, 2, 3))
+                if one.thing is not None and two.thing is not None and mark.tag in ("and", "or") and one.thing.kind:
+                    return [one.thing._replace(room=one.thing.room or two.thing.room), two.thing]
+        return []
 
     def _fits(self) -> Query | None:
         things = self.things or [self.topics[-1]]
         last = things[-1]
         goes = () if self.metres else tuple(t for t in things[:-1] if t.kind)
-        if last.relation == "between" and last.support is not None and last.support.support is not None:
-            one = last.support
-            two = one.support
-            assert two is not None
-            return Query("fits", (one._replace(support=None), two, *goes), metres=self.metres)
+        between = self._between()
+        if between:
+            before = [t for t in things if t not in between and t.kind not in ("gap", "") and t.relation != "between"]
+            inside = next((t for t in things if t.relation == "between" and t.kind not in ("gap", "")), None)
+            goes = tuple(before[:1]) or ((inside._replace(relation="", support=None, other_support=None, room=""),)
+                                         if inside else ())
+            return Query("fits", (*between, *(() if self.metres else goes)), metres=self.metres)
+        at = self._at("fit")
+        if self.items[at].text.endswith("enough for") or self.items[at].text == "wide enough":
+            last, goes = things[0], () if self.metres else tuple(things[1:2])
         if len(self.rooms) > 1 and last.kind not in _OPENINGS:
             return Query("passes", (Thing("door", self.rooms[0], other_room=self.rooms[1]),), metres=self.metres)
         if last.kind in _OPENINGS and (self.metres or goes):
@@ -204,8 +242,7 @@ class Clause:
         if self.has("most", "fewest") and self.has("which", "what", "where") and self.things:
             return Query("most", (self.things[0],), aspect="most" if self.has("most") else "fewest")
         if self.has("closer") and self.things:
-            things = [t for t in self.things if t.kind]
-            return Query("closer", tuple(things[:3])) if len(things) > 2 else None
+            return self._closer()
         if self.has("same", "different") and (pair := self._pair()):
             aspect = next((tag for tag in self.tags if tag in ("colour", "material", "big")), "colour")
             return self._compared("same", aspect, pair)
@@ -219,6 +256,20 @@ class Clause:
         if thing is not None and self.has("which", "what", "the"):
             return Query("which", (thing._replace(size=sign.tag, quantifier="", number=0),))
         return None
+
+    def _closer(self) -> Query | None:
+        things = [t for t in self.things if t.kind]
+        base = next((p.thing for i, p in enumerate(self.items) if i and p.thing is not None
+                     and self.items[i - 1].tag == "closer"), None)
+        if base is None:
+            base = self.topics[-1] if self.topics else things[0]
+        others = [t for t in things if t is not base]
+        if len(others) == 1 and not self.has("or", "than"):
+            return Query("which", (others[0]._replace(size="closer", relation="next to", support=base, number=0),))
+        if len(others) < 2:
+            return None
+        return Query("closer", (base, *(t if t.room else t._replace(room=base.room) for t in others[:2])),
+                     aspect="closer")
 
     def _pair(self) -> tuple[Thing, ...]:
         """Return the things that are compared: named, or rooms."""
@@ -282,6 +333,8 @@ class Clause:
         """Return a thing with what the clause says of it: "how many lamps are on", "chairs are at the table"."""
         negated = self.has("not")
         for predicate in self._predicates(thing):
+            if predicate == thing:
+                continue
             if negated and not predicate.support:
                 thing = thing._replace(unlike=predicate)
                 continue
@@ -294,6 +347,9 @@ class Clause:
     def _predicates(self, thing: Thing | None = None) -> list[Thing]:
         """Return what the clause says of things outside of their phrases: states, looks, places."""
         found: list[Thing] = []
+        if (two := self._between()) and not any(t.relation == "between" for t in self.things):
+            found.append(Thing(relation="between", support=two[0]._replace(room=""), room=two[1].room or two[0].room,
+                               other_support=two[1]._replace(room="")))
         for at, item in enumerate(self.items):
             after = self.tags[at + 1] if at + 1 < len(self.tags) else ""
             if item.tag == "state":
@@ -307,6 +363,8 @@ class Clause:
             elif item.text in ("on", "in") and after in ("", "or", ",", "and", "in", "at", "if", "but") and at:
                 if item.text == "on":
                     found.append(Thing(state="on"))
+            elif item.tag == "close":
+                found.append(Thing(state="closed"))
             elif item.tag == "updown":
                 found.append(Thing(state="open" if item.text == "up" else "closed"))
             elif item.tag in PLACING and at + 1 < len(self.items):
@@ -322,7 +380,9 @@ class Clause:
         if at < 0:
             return None
         tag = self.tags[at]
-        if tag == "material" and self.items[at].text == "made" and not self.has("what", "at", "which"):
+        if tag == "text" and self.has("use", "can"):
+            return None
+        if tag == "material" and self.items[at].text == "made" and not self.has("what", "at", "from", "which"):
             return None
         thing = self.main(at)
         if thing is None or (tag in ("colour", "material") and self.has("or") and len(self._options(thing)) > 1):
@@ -362,12 +422,45 @@ class Clause:
         return general and named and (asked or words[0] in ("every", "each", "all") or (
             words[-1].endswith("s") and self.has("tell", "without")) or (len(self.items) == 1 and bool(self.topics)))
 
+    def _used(self) -> Query | None:
+        """Read "what can i use to ...", "where can i ...", "where can i find something to ..."."""
+        thing = next((t for t in self.things if t.use), None)
+        if thing is None or not self.has("what", "where") or self.has("colour", "material", "count"):
+            return None
+        at = self._at("what", "where")
+        if self.items[at].tag == "where":
+            direct = at + 1 < len(self.items) and self.items[at + 1].thing is thing
+            aspect = "place" if direct and "find" not in thing.name else "where"
+        else:
+            aspect = "tool"
+        if len(self.rooms) == 1 and not thing.room:
+            thing = thing._replace(room=self.rooms[0])
+        return Query("use", (thing._replace(quantifier=""),), aspect=aspect)
+
     def _where(self) -> Query | None:
         at = self._at("where")
         thing = self.main(max(at, 0))
         if thing is None or at < 0:
             return None
         return Query("where", (self._with_predicate(thing)._replace(quantifier="", number=0),))
+
+    def _side(self) -> Query | None:
+        """Read "is the plant to the left or to the right of the shelf" and "is it to the left of the shelf"."""
+        found = [p.tag for p in self.items if p.tag in ("left_of", "right_of")]
+        sides = [t.relation for t in self.things if t.relation in ("left of", "right of")]
+        words = {p.text for p in self.items}
+        if self.has("what", "where", "which") or not (found or sides):
+            return None
+        thing = self.main()
+        other = next((t.support for t in self.things if t.relation in ("left of", "right of")), None) or next(
+            (t for t in self.things if thing is not None and t.kind != thing.kind), None)
+        if thing is None or other is None:
+            return None
+        one = thing._replace(relation="", support=None)
+        room = one.room or other.room
+        both = len(found) + len(sides) > 1 or "left" in words or self.has("or")
+        aspect = "" if both else (found[0] if found else sides[0]).split()[0].split("_")[0]
+        return Query("side", (one._replace(room=room), other._replace(room=room)), aspect=aspect)
 
     def _upon(self) -> Query | None:
         """Read "what is the iron (lying) on", which asks where it is."""
@@ -404,6 +497,12 @@ class Clause:
     def _which(self) -> Query | None:
         if not self.has("which") or not (self.things or self.topics):
             return None
+        states = [p for p in self._predicates() if p.state]
+        alike = [t for t in self.things if t.kind and t.support is None]
+        if states and len(alike) > 1 and self.has("or", ",", "and"):
+            room = self.rooms[0] if self.rooms else alike[0].room
+            options = tuple(t._replace(room=t.room or room) for t in alike)
+            return Query("choice", (states[0]._replace(room=room),), options)
         thing = self.main()
         if thing is None:
             return None
@@ -438,15 +537,27 @@ class Clause:
             return Query("exists", (thing._replace(quantifier="no" if thing.quantifier == "no" else ""),),
                          denied=self.has("not") and thing.unlike is None)
         if predicates:
-            return Query("is", (thing,), (predicates[-1],), denied=self.has("not"))
+            said = next((p for p in predicates if p.state or p.colour or p.material), predicates[-1])
+            if said.support is not None and said.support.room in ("", thing.room) and thing.room:
+                said = said._replace(room=thing.room, support=said.support._replace(room=""))
+            return Query("is", (thing,), (said,), denied=self.has("not"))
         if thing.relation and thing.support is not None and self.tags[0] == "be":
-            return Query("is", (thing._replace(relation="", support=None),), (
-                Thing(relation=thing.relation, support=thing.support),))
+            return Query("is", (thing._replace(relation="", support=None, other_support=None),), (
+                Thing(room=thing.room, relation=thing.relation, support=thing.support,
+                      other_support=thing.other_support),), denied=self.has("not"))
         if self.has("have") or (self.tags[:1] == ["thing"] and self.things[0].quantifier == "any"):
             return Query("exists", (thing._replace(quantifier=""),))
         if self.rooms and self.tags[0] == "be":
             return Query("is", (thing._replace(room=""),), (Thing(room=self.rooms[0]),))
         return None
+
+
+def _tidied(thing: Thing) -> Thing:
+    """Return a phrase whose place is named once: the support is in the thing's room."""
+    support = thing.support
+    if support is not None and support.room and thing.room in ("", support.room):
+        return thing._replace(room=support.room, support=support._replace(room=""))
+    return thing
 
 
 def same_kind(one: Thing, other: Thing) -> bool:
