@@ -15,7 +15,7 @@ from eqa_nodes.core.agent.reporting import EpisodeContext
 from eqa_nodes.core.agent.stopping import Answers
 from eqa_nodes.core.agent.strategies import ExploreFirst
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.language.targets import targets
+from eqa_nodes.core.language.understanding import targets
 from eqa_nodes.core.perception.projection import novelty, visible_pixel
 from eqa_nodes.core.protocols import Adviser, adviser_of
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote, option_at

@@ -8,7 +8,8 @@ from eqa_nodes.core.agent.config import ASKING, NEWEST
 from eqa_nodes.core.agent.reporting import EpisodeContext
 from eqa_nodes.core.agent.stopping import Answers
 from eqa_nodes.core.agent.views import NewestViews
-from eqa_nodes.core.language.targets import Target, missing_in
+from eqa_nodes.core.language.targets import Target
+from eqa_nodes.core.language.understanding import missing_in
 from eqa_nodes.core.types.floor import Decision, WeighedOption
 from eqa_nodes.core.types.questions import Answer, RankedRegion, Recalled
 

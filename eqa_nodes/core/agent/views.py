@@ -9,7 +9,7 @@ from functools import partial
 
 from eqa_nodes.core.agent.config import ASKING, NEWEST
 from eqa_nodes.core.agent.reporting import EpisodeContext
-from eqa_nodes.core.language.targets import targets
+from eqa_nodes.core.language.understanding import targets
 from eqa_nodes.core.memory.diversity import recall_diverse
 from eqa_nodes.core.memory.keyframes import spread
 from eqa_nodes.core.memory.times import about_time, dated, time_phrase

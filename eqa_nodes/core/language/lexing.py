@@ -198,13 +198,18 @@ def plain(text: str) -> str:
 
 _SHORT_FORMS = tuple((re.compile(torn), whole) for torn, whole in (
     (r"\bcan'?t\b|\bcannot\b", "can not"), (r"\bwon'?t\b", "will not"), (r"\bain'?t\b", "is not"),
+    (r"(?:^|(?<=[.?!,] ))(is|are|was|were|do|does|did|has|have)n'?t\b", r"\1"),  # "isn't it on?" asks whether it is
     (r"\b(is|are|was|were|do|does|did|has|have|had|could|would|should|must|need)n'?t\b", r"\1 not"),
     (r"\b(i|we|you|they)'?ve\b", r"\1 have"), (r"\b(i|we|you|they|he|she|there)'d\b", r"\1 would"),
     (r"\b(i|we|you|they|it|that|there)'ll\b", r"\1 will"), (r"\bi'?m\b", "i am"), (r"\b(we|you|they)'re\b", r"\1 are"),
     (r"\blet's\b", "let us"), (r"\b(what|where|who|how|there|here|that|it|he|she|which|when|why)'s\b", r"\1 is"),
     (r"\b(what|where|how|there|who|that)s\b", r"\1 is"),
     (r"\b(what|where|who|how|which)'?re\b(?! \w+ is)", r"\1 are"),
-    (r"(\w+in)'(?=\s|$)", r"\1g"),
+    (r"(\w+in)'(?=\s|$)", r"\1g"), (r"\bwere (is|are)\b", r"where \1"),
+    (r"\b(?:have|has|did) (?:we|i|you|they) (?:run|ran) out of\b", "is there no"),
+    (r"\b(?:are|am) (?:we|i|you|they) (?:all )?out of\b", "is there no"),
+    (r"(?:(?:have|has|did|can|do) )?(?:\byou|\banyone|\banybody|\bsomebody|\bsomeone)(?: \w+)? (?:seen|see|found|spotted|spot)\b"
+     r"(?= (?:my|the|our|a|any|your|his|her)\b)", "where is"),
 ))
 
 

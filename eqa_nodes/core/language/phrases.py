@@ -78,7 +78,7 @@ class _Reader:
 
     def wanted(self) -> Thing | None:
         """Read what "what can i ..." and "where can i ..." want something for."""
-        if self.tag() not in ("what", "where") or self.tag(1) not in ("can", "do") or self.tag(2) != "person":
+        if self.tag() not in ("what", "where") or self.tag(1) != "can" or self.tag(2) != "person":
             return None
         start, self.at = self.at, self.at + 2
         thing = self._use(Thing())
@@ -150,6 +150,10 @@ class _Reader:
 
     def _noun(self, thing: Thing, before: int) -> Thing | None:
         word = self.words[self.at]
+        if word.text == "orange" and self.words[self.at - 1].text in ("a", "an", "any", "the", "no", "my") and (
+                self.tag(1) in ("", "in", "on", ",", "chatter")):
+            self.at += 1
+            return thing._replace(kind="orange")
         if word.tag == "name":
             self.at += 1
             kind = word.value
@@ -173,9 +177,10 @@ class _Reader:
         if word.tag == "one" and (self.at > before):
             self.at += 1
             return thing._replace(kind="one")
-        if word.tag == "room" and thing._replace(quantifier="") == Thing():
+        if word.tag == "room" and thing._replace(quantifier="", number=0) == Thing():
             self.at += 1
-            return thing._replace(kind="", room=word.value or "house")
+            several = thing.number > 1 and word.text.endswith("s")
+            return Thing(room=f"{thing.number} {word.value}" if several else word.value, quantifier=thing.quantifier)
         if word.tag == "unknown" and self.at > before and self.fixed and self.tag(1) != "unknown":
             self.at += 1
             return thing._replace(kind=singular(word.text))

@@ -16,7 +16,8 @@ from eqa_nodes.core.language.lexing import plain, sentences
 from eqa_nodes.core.language.phrases import PLACING, Phrase, is_known, is_place, phrases
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
-from eqa_nodes.core.language.targets import Compared, Target
+from eqa_nodes.core.language.targets import Compared, Target, missing_names
+from eqa_nodes.core.language.wording import in_words
 from eqa_nodes.core.language.words import opposite, purpose as purpose_of
 
 _SIZES = ("wide", "high", "long", "deep", "thick", "big")
@@ -24,6 +25,8 @@ _COMPARED = ("larger", "smaller", "taller", "shorter", "wider", "narrower", "lon
 _ATTRIBUTES = ("colour", "material", "condition", "text")
 _STRONG = ("what", "which", "where", "count", "colour", "material", "condition", "far", "gap", *_SIZES)
 _AUXILIARY = ("be", "do", "have", "can")
+_FOR_EACH = ("where", "room", "colour", "material", "state", "size")
+_ORDINALS = {2: ("one", "other"), 3: ("one", "another", "third")}
 _OPENINGS = ("door", "front door", "passage", "opening", "doorway", "window", "gap", "entrance", "archway", "hatch")
 _PARTS = frozenset(("lid", "door", "cover", "shade", "lampshade", "seat", "top", "drawer", "lids", "doors", "title"))
 
@@ -31,7 +34,21 @@ _PARTS = frozenset(("lid", "door", "cover", "shade", "lampshade", "seat", "top",
 def understand(text: str, before: Exchange | None = None) -> Understood:
     """Return how a question is read, after another one if there was one."""
     query = _read(text)
-    return Understood(query, "", "" if query else "I do not understand this.", (), text)
+    if query is None:
+        return Understood(None, "", "I do not understand this.", (), text)
+    return Understood(query, in_words(query), "", (), text)
+
+
+def targets(question: str) -> tuple[Target, ...]:
+    """Return the places or objects that a question is about where it is about several, in its order; else ()."""
+    query = _read(question)
+    return query.targets if query is not None else ()
+
+
+def missing_in(message: str, question: str) -> tuple[Target, ...]:
+    """Return the targets of a question that such a message calls missing; () for any other message."""
+    names = missing_names(message)
+    return tuple(target for target in targets(question) if target.name in names) if names else ()
 
 
 @lru_cache(maxsize=1024)
@@ -44,16 +61,18 @@ def _read(text: str) -> Query | None:
     metres = lengths(text)
     cut = [segment for words in sentences(text) for segment in _segments(phrases(words))]
     unit = next((p.value for segment in cut for p in segment if p.tag == "unit" and not _numbered(segment, p)), "")
-    place = ""
+    place, group = "", list[Thing]()
     for at, segment in enumerate(cut):
-        clause = Clause(segment, topics, metres[0] if metres else 0.0, unit, place)
+        clause = Clause(segment, topics, metres[0] if metres else 0.0, unit, place, group=group)
         if not topics and at + 1 < len(cut) and clause.main() is None:  # "Made or unmade, how did she leave the bed?"
             later = [p.thing for p in cut[at + 1] if p.thing is not None and is_known(p.thing)]
             clause = Clause(segment, later[:1], metres[0] if metres else 0.0, unit, place)
         query = clause.query()
-        if query is not None:
+        if query is not None and not clause.unexplained(query):
             (asked if clause.asks() else weak).append(query)
-        topics.extend(t for p in segment if (t := p.thing) is not None and is_known(t))
+        spoken = [t for p in segment if (t := p.thing) is not None and is_known(t)]
+        topics.extend(spoken)
+        group = spoken if any(p.tag == "and" for p in segment) else []
         place = clause.rooms[0] if clause.rooms and not clause.things else place
     found = list(dict.fromkeys(asked or weak[-1:]))
     if len(found) > 1:
@@ -111,8 +130,8 @@ class Clause:
     """One question of a text, as phrases and words; topics: what was spoken of before it."""
 
     def __init__(self, items: Sequence[Phrase], topics: Sequence[Thing], metres: float, unit: str, place: str,
-                 told: bool = False) -> None:
-        self.told = told
+                 told: bool = False, group: Sequence[Thing] = ()) -> None:
+        self.told, self.group = told, group
         self.topics, self.metres, self.unit = topics, metres, unit
         self.items = self._resolved([p for p in items if p.tag not in ("chatter",)])
         self.tags = [p.tag for p in self.items]
@@ -168,13 +187,58 @@ class Clause:
 
     def query(self) -> Query | None:
         """Return what is asked, None where that is not clear."""
+        if self.has("when", "why", "who") and not self.has("which"):
+            return None
         readers: tuple[Callable[[], Query | None], ...] = (
             self._measure, self._compare, self._size, self._count, self._attribute, self._used, self._rooms, self._where,
-            self._side, self._choice, self._upon, self._which, self._what, self._whether)
+            self._side, self._among, self._choice, self._upon, self._which, self._what, self._whether)
         for reader in readers:
             if (found := reader()) is not None:
-                return found._replace(things=tuple(map(_tidied, found.things)))
+                return self._each(found._replace(things=tuple(map(_tidied, found.things))))
         return None
+
+    def _each(self, query: Query) -> Query:
+        """Return one question for each thing of a list: "where are my hat and my shoes"."""
+        if query.form not in _FOR_EACH or not ("and" in self.tags or (len(self.group) > 1 and self.has("it"))):
+            return query
+        named = [t for t in self.things if is_known(t)] or list(self.group)
+        if len(named) < 2 or query.things[0].kind not in [t.kind for t in named]:
+            return query
+        rooms = self.rooms[0] if len(self.rooms) == 1 else ""
+        parts = tuple(query._replace(things=(_tidied(t._replace(room=t.room or rooms, quantifier="", number=0)),))
+                      for t in named[:4])
+        compared = Compared("each", tuple(_target(part.things[0]) for part in parts), query.form)
+        return Query("several", tuple(part.things[0] for part in parts), parts=parts, compared=compared)
+
+    def unexplained(self, query: Query) -> list[str]:
+        """Return the words of the clause that its reading does not account for."""
+        told = _all_things(query)
+        kinds = {t.kind for t in told} | {t.use for t in told}
+        rooms = {room for t in told for room in (t.room, t.other_room, t.kind)}
+        looks = {look for t in told for look in (t.state, t.colour, t.material)}
+        if query.compared is not None:
+            looks.add(query.compared.aspect)
+        wh = query.form not in ("is", "exists", "choice", "side") and self.asks()
+        cue = next((i for i, tag in enumerate(self.tags) if tag in _STRONG), 0)
+        doubts = []
+        for at, item in enumerate(self.items):
+            before = self.tags[at - 1] if at else ""
+            if item.thing is not None and is_place(item.thing):
+                if re.sub(r"^\d ", "", item.thing.room) not in rooms and item.thing.room not in ("house", "room"):
+                    doubts.append(item.text)
+            elif item.thing is not None:
+                if item.thing.kind not in kinds and item.thing.use not in kinds - {""} and item.thing.kind and (
+                        is_known(item.thing) or (at > cue and before not in ("from", "at", "but"))):
+                    doubts.append(item.text)
+            elif item.tag in ("state", "is_colour", "is_material") and item.value not in looks:
+                if not ({item.value, opposite(item.value)} & looks):
+                    doubts.append(item.text)
+            elif item.tag in ("not", "without") and not (query.denied or any(
+                    t.quantifier == "no" or t.unlike is not None for t in told)) and "or" not in self.tags:
+                doubts.append(item.text)
+            elif item.tag == "unknown" and not wh:
+                doubts.append(item.text)
+        return doubts
 
     def _at(self, *tags: str) -> int:
         return next((i for i, tag in enumerate(self.tags) if tag in tags), -1)
@@ -210,17 +274,17 @@ class Clause:
     def _fits(self) -> Query | None:
         things = self.things or [self.topics[-1]]
         last = things[-1]
-        goes = () if self.metres else tuple(t for t in things[:-1] if t.kind)
+        goes = tuple(t for t in things[:-1] if t.kind)[:1]
         between = self._between()
         if between:
             before = [t for t in things if t not in between and t.kind not in ("gap", "") and t.relation != "between"]
             inside = next((t for t in things if t.relation == "between" and t.kind not in ("gap", "")), None)
             goes = tuple(before[:1]) or ((inside._replace(relation="", support=None, other_support=None, room=""),)
                                          if inside else ())
-            return Query("fits", (*between, *(() if self.metres else goes)), metres=self.metres)
+            return Query("fits", (*between, *goes), metres=self.metres)
         at = self._at("fit")
         if self.items[at].text.endswith("enough for") or self.items[at].text == "wide enough":
-            last, goes = things[0], () if self.metres else tuple(things[1:2])
+            last, goes = things[0], tuple(things[1:2])
         if len(self.rooms) > 1 and last.kind not in _OPENINGS:
             return Query("passes", (Thing("door", self.rooms[0], other_room=self.rooms[1]),), metres=self.metres)
         if last.kind in _OPENINGS and (self.metres or goes):
@@ -231,7 +295,58 @@ class Clause:
             return Query("passes", (last, *goes), metres=self.metres)
         return Query("passes", (last, *goes), metres=self.metres) if self.metres else None
 
+    def _places(self) -> list[str]:
+        """Return the rooms of the clause in its order, of "both bedrooms" one and the other."""
+        named = [p.thing.room for p in self.items if p.thing is not None and p.thing.room not in ("", "house", "room")
+                 and not p.thing.other_room]
+        found: list[str] = []
+        for room in named:
+            many = re.fullmatch(r"(\d) (.+)", room)
+            found += [f"{name} {many[2]}" for name in _ORDINALS.get(int(many[1]), ())] if many else [room]
+        return list(dict.fromkeys(found))
+
+    def _over_places(self) -> Query | None:
+        """Read what is asked of a thing in several rooms: together, in both, in either, the same in each."""
+        places, things = self._places(), [t for t in self.things if is_known(t)]
+        kinds = {canonical(t.kind) for t in things}
+        if len(places) < 2 or len(kinds) > 1 or self.has("fit", "far", "gap", "closer", "where") or any(
+                t.relation == "between" for t in things):
+            return None
+        if not things and not self.has("same", "different"):
+            return None
+        thing = things[0]._replace(quantifier="", number=0) if things else Thing()
+        targets = tuple(thing._replace(room=re.sub(r"^(?:one|other|another|third) ", "", place)) for place in places)
+        wheres = tuple(Target(thing._replace(room="", relation=thing.relation).name if thing.kind else "", place)
+                       for place in places)
+        form, aspect = self._asked_of_each(thing)
+        if not form:
+            return None
+        compared = Compared(form, wheres, aspect, self.has("different"), self.has("which", "what", "count"))
+        if form == "each":
+            parts = tuple(Query(aspect, (target,)) for target in targets)
+            return Query("several", targets, parts=parts, compared=compared)
+        return Query("compare", targets, compared=compared)
+
+    def _asked_of_each(self, thing: Thing) -> tuple[str, str]:
+        """Return the form and the aspect of a question over several places, "" where it is none."""
+        said = next((p.state or p.colour or p.material for p in self._predicates(thing) if p.looks and not p.support), "")
+        if self.has("same", "different"):
+            attribute = next((tag for tag in self.tags if tag in ("colour", "material")), "")
+            many = any(p.text in ("as many",) or p.value == "number of" for p in self.items)
+            return "same", attribute or ("number" if many else "")
+        if self.has("more", "fewer", *_COMPARED):
+            return "", ""
+        if self.has("count"):
+            return "count", ""
+        if (attribute := next((tag for tag in self.tags if tag in ("colour", "material", "condition")), "")):
+            return "each", {"condition": "state"}.get(attribute, attribute)
+        if any(tag in _AUXILIARY for tag in self.tags[:1]) and (self.has("there", "have") or said):
+            return ("either" if self.has("or") else "both"), said
+        return "", ""
+
     def _compare(self) -> Query | None:
+        if (over := self._over_places()) is not None:
+            return over
         if self.has("more", "fewer"):
             aspect = "more" if self.has("more") else "fewer"
             if self.has("big"):
@@ -263,19 +378,22 @@ class Clause:
                      and self.items[i - 1].tag == "closer"), None)
         if base is None:
             base = self.topics[-1] if self.topics else things[0]
-        others = [t for t in things if t is not base]
+        others = [t for t in things if t is not base] or [Thing(room=room) for room in self.rooms]
         if len(others) == 1 and not self.has("or", "than"):
             return Query("which", (others[0]._replace(size="closer", relation="next to", support=base, number=0),))
         if len(others) < 2:
             return None
-        return Query("closer", (base, *(t if t.room else t._replace(room=base.room) for t in others[:2])),
-                     aspect="closer")
+        others = [t if t.room else t._replace(room=base.room) for t in others[:2]]
+        compared = Compared("closer", tuple(map(_target, (*others, base))), "closer", which=self.has("which", "what"))
+        return Query("closer", (base, *others), compared=compared)
 
     def _pair(self) -> tuple[Thing, ...]:
         """Return the things that are compared: named, or rooms."""
         things = list(dict.fromkeys(t._replace(quantifier="", number=0) for t in self.things if t.kind))
         if len(things) > 2 and things[0].kind == things[1].kind and not things[0].looks:
             things = things[1:]  # "which bookshelf is taller, the one in A or the one in B?"
+        if len(things) == 1 and any(t.number == 2 for t in self.things) and not self.topics and len(self.rooms) < 2:
+            return (things[0]._replace(quantifier="one"), things[0]._replace(quantifier="other"))
         if len(things) == 2 and self.topics and things[0].kind == things[1].kind and things[0] == things[1]:
             things = things[:1]
         if len(things) > 1:
@@ -293,7 +411,7 @@ class Clause:
         return tuple(Thing(room=room) for room in rooms) if len(rooms) > 1 else ()
 
     def _compared(self, form: str, aspect: str, things: tuple[Thing, ...]) -> Query:
-        targets = tuple(Target(t._replace(room="").name if t.kind else "", t.room) for t in things)
+        targets = tuple(map(_target, things))
         compared = Compared(form, targets, aspect, self.has("different"), self.has("which", "what"))
         return Query("compare", things, compared=compared)
 
@@ -494,8 +612,9 @@ class Clause:
             return Query("is", (thing,), options[:1])  # "shut or not?"
         return None
 
-    def _which(self) -> Query | None:
-        if not self.has("which") or not (self.things or self.topics):
+    def _among(self) -> Query | None:
+        """Read "which is on, the lamp or the TV, both or neither"."""
+        if not self.has("which"):
             return None
         states = [p for p in self._predicates() if p.state]
         alike = [t for t in self.things if t.kind and t.support is None]
@@ -503,6 +622,11 @@ class Clause:
             room = self.rooms[0] if self.rooms else alike[0].room
             options = tuple(t._replace(room=t.room or room) for t in alike)
             return Query("choice", (states[0]._replace(room=room),), options)
+        return None
+
+    def _which(self) -> Query | None:
+        if not self.has("which") or not (self.things or self.topics):
+            return None
         thing = self.main()
         if thing is None:
             return None
@@ -520,6 +644,11 @@ class Clause:
         states = [p for p in self._predicates() if p.state]
         if states and self.has("what") and not self.things:
             return Query("list", (Thing(state=states[0].state, room=self.rooms[0] if self.rooms else ""),))
+        if self.has("what", "which") and self.has("there", "be") and self.things and self.things[0].kind:
+            thing = self._with_predicate(self.things[0])
+            if len(self.rooms) == 1 and not thing.room:
+                thing = thing._replace(room=self.rooms[0])
+            return Query("list", (thing._replace(quantifier=""),)) if self.has("there") or thing.room else None
         if self.rooms and self.has("what") and not self.things:
             return Query("list", (Thing(room=self.rooms[0]),))
         return None
@@ -527,6 +656,9 @@ class Clause:
     def _whether(self) -> Query | None:
         thing = self.main()
         if thing is None:
+            if self.has("there", "any", "no") and self.rooms and not self.topics:
+                no = any(p.text.startswith("no ") or p.tag in ("no", "not") for p in self.items)
+                return Query("exists", (Thing(self.rooms[0], quantifier="no" if no else ""),))
             return None
         predicates = self._predicates(thing)
         if self.has("forget") and predicates and predicates[-1].state:
@@ -545,11 +677,32 @@ class Clause:
             return Query("is", (thing._replace(relation="", support=None, other_support=None),), (
                 Thing(room=thing.room, relation=thing.relation, support=thing.support,
                       other_support=thing.other_support),), denied=self.has("not"))
-        if self.has("have") or (self.tags[:1] == ["thing"] and self.things[0].quantifier == "any"):
+        if self.has("it") and len(self.group) > 1:
+            return None
+        at = self._at("have")
+        owned = at >= 0 and any(p.thing is not None and not is_place(p.thing) for p in self.items[at + 1:])
+        if (owned and (at or self.has("person"))) or thing.quantifier == "any":
             return Query("exists", (thing._replace(quantifier=""),))
+        if thing.room and self.tags[0] == "be" and self.things and self.things[0].room:
+            return Query("is", (thing._replace(room=""),), (Thing(room=thing.room),), denied=self.has("not"))
         if self.rooms and self.tags[0] == "be":
             return Query("is", (thing._replace(room=""),), (Thing(room=self.rooms[0]),))
         return None
+
+
+def _target(thing: Thing) -> Target:
+    return Target(thing._replace(room="").name if thing.kind else "", thing.room)
+
+
+def _all_things(query: Query) -> list[Thing]:
+    """Return every phrase of a query, with those inside of others."""
+    found: list[Thing] = []
+    waiting = [*query.things, *query.predicates]
+    while waiting:
+        thing = waiting.pop()
+        found.append(thing)
+        waiting += [t for t in (thing.support, thing.other_support, thing.unlike) if t is not None]
+    return found
 
 
 def _tidied(thing: Thing) -> Thing:
