@@ -19,7 +19,7 @@ _FORMS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("unmade", r"could some(?:one|body) have slept in (?P<t>.+)"),
     ("closed", r"will (?:food|milk|drinks|the food|the milk) in (?P<t>.+) (?:stay|keep) (?:cold|fresh|cool)"),
     ("meal", r"is (?P<t>.+?) (?:set|laid) for (?:a |the )?(?:meal|breakfast|lunch|dinner|supper)(?P<r>(?: in .+)?)"),
-    ("seats", rf"how many (?:people|persons|guests) can (?:sit|eat|dine) (?:at|around) (?P<t>.+)"),
+    ("seats", r"how many (?:people|persons|guests) can (?:sit|eat|dine) (?:at|around) (?P<t>.+)"),
     ("more", r"how many more (?P<t>(?:chairs?|seats?)) do (?:i|we) need (?P<r>in .+?) for (?P<n>\w+) (?:people|guests)"),
     ("enough", r"(?:are|is) there enough (?P<t>chairs?|seats?) for (?P<n>\w+) (?:people|guests) (?P<r>(?:in|at) .+)"),
     ("fits_two", r"can (?:two|2) (?:people|persons|adults) sleep in (?P<t>.+)"),

@@ -18,12 +18,16 @@ from eqa_nodes.core.language.words import MATERIALS, known_names, state_of
 _LONGEST = 5  # words of the longest phrase in the lists
 # tag | words and phrases. A value after "=" stands for the phrase.
 _LISTS = """
+chatter | this morning, this afternoon, this evening, for me, of course, at all, right now, at the moment, at present, \
+at this moment, at the minute, by any chance, or nah, or what, am i right, if you please, if possible, good heavens, \
+of any sort, of any kind, of some sort, of every type, of all kinds, of every kind, on record, as always, by the way, \
+as usual, for sure, so to speak, these days, for a moment, at this time, in total, in all, all told, or not at all
 what | what
 which | which, which one, which ones, whichever, which of
 where | where, whereabouts, where abouts, location of, location, position of, whereabouts of, can not find, \
 could not find, do not find, can not see, mislaid, have lost, i lost, misplaced, look for, looking for, searching for, \
 search for, find, locate, point me to, guide me to, directions to, take me to, lead me to, show me to, bring me to, \
-hiding place of, end up, ended up, gone to, got to, am after, are after, has got to
+hiding place of, end up, ended up, am after, are after
 forget | forget to, forgot to, forgotten to, forget, neglected to, fail to, failed to
 who | who, whose, whom
 when | when
@@ -59,10 +63,10 @@ squeeze, wheel through, go in through, go straight through, come through, get it
 accommodate, big enough to take, wheel, roll through, drive through, be pushed through, wide enough for, big enough for, wide enough
 text | say=text, says=text, read=text, reads=text, written=text, printed=text, writing=text, inscription=text, \
 title of=text, label say=text, text on=text, title=text
-colour | colour, color, colours, colors, shade, shades, hue, colour of, color of, colours of, colors of, shade of, \
+colour | colour, color, colours, colors, shade, shades, hue, colour of, color of, colours of, colors of, shade of, in colour, in color, \
 coloured, colored, painted, what colour, which colour
-material | made of, made from, made out of, material, materials, material of, built of, built from, upholstered in, \
-upholstered, covered with, covered in, woven, made, material covers, consist of, consists of, fabricated
+material | made of, made from, made out of, made, material, materials, material of, built of, built from, upholstered in, \
+upholstered, covered with, covered in, woven, material covers, consist of, consists of, fabricated
 condition | state, state of, status, status of, condition of, condition
 wide | how wide=wide, width of=wide, width=wide, measure across=wide, how broad=wide, breadth of=wide
 high | how tall=high, how high=high, height of=high, height=high, the height=high
@@ -93,8 +97,8 @@ on left of=left, on left side of=left
 right_of | to the right of=right, to right of=right, right of=right, on the right of=right, \
 on the right side of=right, on right of=right, on right side of=right
 on | on, on top of, upon, atop, up on, sitting on, standing on, lying on, resting on, placed on, on to, onto, over on, \
-on the surface of, on it, across, perched on, stacked on top of, stacked on, up there on, off of
-in | in, inside, within, into, inside of, in the middle of, from inside, out of
+on the surface of, on top, perched on, stacked on top of, stacked on, up there on, off of
+in | in, inside, within, into, inside of, in the middle of, from inside, out in, over in, up in, down in, back in
 from | from, of, for, about, throughout, over at, regarding, concerning, to, leaving
 at | at, in front of=in front of, round, around, at the head of
 under | under, below, beneath, underneath, tucked under, out from under
@@ -132,21 +136,7 @@ tell | tell, know, ask, wonder, wondering, check, say, let me know, see if, find
 learn, verify, confirm, inform, report, name, list, show, give, describe, identify, state, know if, tell me, explain
 """
 # Words that change nothing in a question about a home: manners, moods, fillers.
-_CHATTER = frozenset("""
-please pls kindly thanks thank cheers sorry excuse pardon hello hi hey yo oi ayo bruh bro bruv dude mate man lol haha ha
-lmao smh ugh um uh er erm hmm oh ah ooh wow gosh goodness god heavens damn heck hell dear love luv honey darling sweetie
-buddy pal friend robot ok okay well now then right just only really actually exactly precisely currently presently today
-tonight still yet already again anymore even ever also too perhaps maybe possibly probably quickly quick asap
-immediately somehow anyway though however indeed certainly surely truly simply basically literally honestly
-afraid innit nah yeah yep yes correct y n yn question wondering curious grateful obliged kind moment minute present
-time rn btw fyi alright here altogether overall total whatsoever completely entirely properly fully quite rather very
-much so such like kinda sorta sort perchance pray listen look say tell know ask remind show let us me help see
-check hear guess think believe suppose mean want need wanted wanting would hope trying minded question mark comma
-info information details certain sure by chance whole entire full-on real simple purely merely absolutely
-particular specific currently possible trouble bother fuss happen happens if-you seems seem looks appears supposed
-early late later soon minute second seconds sec moment go goes going gone went come came comes
-old new own cute nice lovely beautiful pretty ugly favourite favorite dear awful awfully terribly good great best
-""".split())
+_CHATTER = frozenset(["please", "pls", "kindly", "thanks", "thank", "cheers", "sorry", "excuse", "pardon", "hello", "hi", "hey", "yo", "oi", "ayo", "bruh", "bro", "bruv", "dude", "mate", "man", "lol", "haha", "ha", "lmao", "smh", "ugh", "um", "uh", "er", "erm", "hmm", "oh", "ah", "ooh", "wow", "gosh", "goodness", "god", "heavens", "damn", "heck", "hell", "dear", "love", "luv", "honey", "darling", "sweetie", "buddy", "pal", "friend", "robot", "ok", "okay", "well", "now", "then", "right", "just", "only", "really", "actually", "exactly", "precisely", "currently", "presently", "today", "tonight", "still", "yet", "already", "again", "anymore", "even", "ever", "also", "too", "perhaps", "maybe", "possibly", "probably", "quickly", "quick", "asap", "immediately", "somehow", "anyway", "though", "however", "indeed", "certainly", "surely", "truly", "simply", "basically", "literally", "honestly", "afraid", "innit", "nah", "yeah", "yep", "yes", "correct", "y", "n", "yn", "question", "wondering", "curious", "grateful", "obliged", "kind", "moment", "minute", "present", "time", "rn", "btw", "fyi", "alright", "here", "altogether", "overall", "total", "whatsoever", "completely", "entirely", "properly", "fully", "quite", "rather", "very", "much", "so", "such", "like", "kinda", "sorta", "sort", "perchance", "pray", "listen", "look", "say", "tell", "know", "ask", "remind", "show", "let", "us", "me", "help", "see", "check", "hear", "guess", "think", "believe", "suppose", "mean", "want", "need", "wanted", "wanting", "would", "hope", "trying", "minded", "question", "mark", "comma", "info", "information", "details", "certain", "sure", "by", "chance", "whole", "entire", "full-on", "real", "simple", "purely", "merely", "absolutely", "particular", "specific", "currently", "possible", "trouble", "bother", "fuss", "happen", "happens", "if-you", "seems", "seem", "looks", "appears", "supposed", "early", "late", "later", "soon", "minute", "second", "seconds", "sec", "moment", "go", "goes", "going", "gone", "went", "come", "came", "comes", "old", "new", "own", "cute", "nice", "lovely", "beautiful", "pretty", "ugly", "favourite", "favorite", "dear", "awful", "awfully", "terribly", "good", "great", "best"])
 _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:'[^\W\d_]+)*|[?!.;:,\n]| - |--|[\u2013\u2014]|\(|\)")
 _UNITS = {"cm": "cm", "cms": "cm", "centimetre": "cm", "centimetres": "cm", "centimeter": "cm", "centimeters": "cm",
           "mm": "mm", "millimetre": "mm", "millimetres": "mm", "millimeters": "mm", "inch": "inch", "inches": "inch",
@@ -205,6 +195,8 @@ _SHORT_FORMS = tuple((re.compile(torn), whole) for torn, whole in (
     (r"\blet's\b", "let us"), (r"\b(what|where|who|how|there|here|that|it|he|she|which|when|why)'s\b", r"\1 is"),
     (r"\b(what|where|how|there|who|that)s\b", r"\1 is"),
     (r"\b(what|where|who|how|which)'?re\b(?! \w+ is)", r"\1 are"),
+    (r"\b(?:mummy|mum|mom|mommy|mama) and (?:daddy|dad|papa)'?s?\b", "parents"),
+    (r"\b(\w+)[- ]year[- ]olds?\b", r"toddler"),
     (r"(\w+in)'(?=\s|$)", r"\1g"), (r"\bwere (is|are)\b", r"where \1"),
     (r"\b(?:have|has|did) (?:we|i|you|they) (?:run|ran) out of\b", "is there no"),
     (r"\b(?:are|am) (?:we|i|you|they) (?:all )?out of\b", "is there no"),
@@ -252,17 +244,12 @@ def _mended(word: str) -> list[str]:
     return spelled(word).split() or []
 
 
-_ROOMS = frozenset("""room kitchen bedroom bathroom restroom washroom study office hallway hall corridor entryway foyer
-garage pantry nursery gym lounge library attic basement balcony closet cellar larder ensuite lobby landing parlour
-parlor kitchenette toilet-room loo-room vestibule""".split())
-_OF_ROOMS = frozenset("""living dining sitting front bath bed laundry utility washing workout work exercise store storage
-family guest kid kids kid's kids' child child's children children's main master second third first spare home office
-study wash rest play games shower powder tv fitness weights big small entrance parents parents' parent's guests guests'
-boys girls fire ironing drawing lego""".split())
+_ROOMS = frozenset(["room", "kitchen", "bedroom", "bathroom", "restroom", "washroom", "study", "office", "hallway", "hall", "corridor", "entryway", "foyer", "garage", "pantry", "nursery", "gym", "lounge", "library", "attic", "basement", "balcony", "closet", "cellar", "larder", "ensuite", "lobby", "landing", "parlour", "parlor", "kitchenette", "toilet-room", "loo-room", "vestibule"])
+_OF_ROOMS = frozenset(["living", "dining", "sitting", "front", "bath", "bed", "laundry", "utility", "washing", "workout", "work", "exercise", "store", "storage", "family", "guest", "kid", "kids", "kid's", "kids'", "child", "child's", "children", "children's", "main", "master", "second", "third", "first", "spare", "home", "office", "study", "wash", "rest", "play", "games", "shower", "powder", "tv", "fitness", "weights", "big", "small", "entrance", "parents", "parents'", "parent's", "guests", "guests'", "boys", "girls", "fire", "ironing", "drawing", "lego"])
 _ROOM_WORDS = {"gym": "workout room", "jim": "workout room", "entrance": "entryway", "entrance hall": "entryway",
                "corridor": "hallway", "hall": "hallway", "premises": "house", "property": "house", "building": "house",
                "dwelling": "house", "house": "house", "home": "house", "apartment": "house", "flat": "house",
-               "whole house": "house", "entire house": "house", "entire property": "house", "household": "house",
+               "whole house": "house", "this place": "house", "whole place": "house", "this house": "house", "entire house": "house", "entire property": "house", "household": "house",
                "larder": "pantry", "washroom": "bathroom", "wash room": "laundry room", "washing room": "laundry room",
                "parents room": "main bedroom", "parents bedroom": "main bedroom", "work out room": "workout room",
                "place": "", "sleeping chamber": "bedroom", "sleeping room": "bedroom", "crib": ""}

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.language.english import canonical, number, singular
+from eqa_nodes.core.language.english import number, singular
 from eqa_nodes.core.language.lexing import Word
 from eqa_nodes.core.language.query import Thing
-from eqa_nodes.core.language.words import known_names, purpose as purpose_of, room_with
+from eqa_nodes.core.language.words import known_names, room_with
+from eqa_nodes.core.language.words import purpose as purpose_of
 
 RELATIONS = {"left_of": "left of", "right_of": "right of", "on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
              "with": "with", "without": "with"}
@@ -18,6 +19,7 @@ PLACING = {"left_of": "left of", "right_of": "right of", "on": "on", "in": "in",
 _LOOKS = {"is_colour": "colour", "is_material": "material", "state": "state"}
 _SIZES = ("small", "large", "tall", "larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "largest",
           "smallest", "tallest", "shortest", "widest", "longest", "deeper")
+_GENERIC = frozenset(("box", "machine", "animal", "ball", "tool", "appliance", "bowl", "board", "rack", "stand", "chair", "toy"))
 _PARTS = frozenset(("lid", "door", "doors", "cover", "shade", "lampshade", "seat", "screen", "flame", "surface"))
 _OWNERS = dict.fromkeys(("kid", "kids", "children", "child", "kiddie", "toddler", "daughter", "son"), "kids bedroom") | (
     dict.fromkeys(("parents", "parent", "grown-ups", "grownups", "ups", "mummy", "daddy", "daddys", "mum"), "main bedroom"))
@@ -93,9 +95,7 @@ class _Reader:
             tag, word = self.tag(), self.words[self.at] if self.at < len(self.words) else None
             if word is None:
                 return None
-            if tag in ("the", "it") and self._leads():
-                self.fixed = True
-            elif tag == "person" and word.text == "them" and self._leads():
+            if (tag in ("the", "it") and self._leads()) or (tag == "person" and word.text == "them" and self._leads()):
                 self.fixed = True
             elif tag == "all":
                 thing = thing._replace(quantifier="all", number=2 if "both" in word.text else 0)
@@ -140,8 +140,8 @@ class _Reader:
         while self.tag(ahead) in (*_LOOKS, *_SIZES, "number", "chatter", "'s", "all", "other", "the"):
             ahead += 1
         return self.tag(ahead) in ("name", "one", "thing", "room", "unknown") and (
-            self.tag() not in ("state", "is_colour", "is_material", *_SIZES) or self.tag(ahead) in ("name", "one", "thing")
-            and self.tag(1) != "the")
+            self.tag() not in ("state", "is_colour", "is_material", *_SIZES) or (self.tag(ahead) in ("name", "one", "thing")
+            and self.tag(1) != "the"))
 
     def _names_object(self, ahead: int) -> bool:
         while self.tag(ahead) in ("'s", *_LOOKS, *_SIZES):
@@ -157,6 +157,8 @@ class _Reader:
         if word.tag == "name":
             self.at += 1
             kind = word.value
+            if kind in _GENERIC and (used := self._use(thing)).use:
+                return used
             while self.tag() == "'s" and self.tag(1) == "name":
                 kind, self.at = self.words[self.at + 1].value, self.at + 2
             if self.text() in _PARTS:
@@ -174,6 +176,11 @@ class _Reader:
             self.at += 1
             self.fixed = True
             return thing._replace(kind="one")
+        if word.text in _PARTS and self.text(1) in ("of", "on") and self._depth < 2:
+            inner = _Reader(self.words, self.at + 2, self._depth + 1)
+            if (whole := inner.thing()) is not None and whole.kind:
+                self.at, self.fixed = inner.at, True
+                return whole
         if word.tag == "one" and (self.at > before):
             self.at += 1
             return thing._replace(kind="one")
@@ -193,7 +200,7 @@ class _Reader:
             ahead += 1
         if self.tag(ahead) in ("in", "on", "at", "with") and self.text(ahead + 1) == "which":
             ahead += 1
-        if self.tag(ahead) == "in" and self.tag(ahead + 1) in ("room", "the"):
+        if self.tag(ahead) in ("in", "at", "from") and self.tag(ahead + 1) in ("room", "the"):
             return self._use_there(thing, ahead)
         if not (self.text(ahead) in ("that", "which", "who", "where", "to", "for", "with", "whose") or self.tag(
                 ahead) == "person") or (self.text(ahead) in ("that", "which") and self.tag(ahead + 1) == "be"):
@@ -229,6 +236,8 @@ class _Reader:
         """Return whether a new clause or a place begins: "is it on", "in the kitchen"."""
         if self.tag(ahead) in ("be", "do", "have") and self.tag(ahead + 1) in ("it", "there"):
             return True
+        if self.text(ahead) in ("that", "which") and self.tag(ahead + 1) == "be":
+            return True
         if self.tag(ahead) in ("colour", "what", "where", "which"):
             return True
         rest = _Reader(self.words, self.at + ahead + 1, self._depth + 1)
@@ -238,12 +247,31 @@ class _Reader:
         """Read what follows a noun and belongs to it: where it is, what it has, what it is like."""
         while self.at < len(self.words):
             start = self.at
-            more = self._told(thing) or self._placed(thing)
+            more = self._told(thing) or self._made_for(thing) or self._placed(thing)
             if more is None:
                 self.at = start
                 return thing
             thing = more
         return thing
+
+    def _made_for(self, thing: Thing) -> Thing | None:
+        """Read "bowl for fruit", "stand that holds the umbrellas", "of yellow colour"."""
+        start, ahead = self.at, 0
+        if self.text() == "of" and self.tag(1) == "is_colour":
+            self.at += 3 if self.tag(2) == "colour" else 2
+            return thing._replace(colour=self.words[start + 1].value)
+        if self.text() in ("that", "which"):
+            ahead = 1
+        if self.text(ahead) not in ("for", "of", "with", "holds", "holding", "where") and self.tag(ahead) != "have":
+            return None
+        ahead += 1
+        while self.tag(ahead) in ("the", "it"):
+            ahead += 1
+        kind = f"{singular(self.text(ahead))} {thing.kind}"
+        if self.tag(ahead) not in ("name", "unknown") or kind not in known_names():
+            return None
+        self.at += ahead + 1
+        return thing._replace(kind=kind)
 
     def _told(self, thing: Thing) -> Thing | None:
         """Read "that is (not) red", "which are on"."""

@@ -18,7 +18,8 @@ from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
 from eqa_nodes.core.language.targets import Compared, Target, missing_names
 from eqa_nodes.core.language.wording import in_words
-from eqa_nodes.core.language.words import opposite, purpose as purpose_of
+from eqa_nodes.core.language.words import opposite
+from eqa_nodes.core.language.words import purpose as purpose_of
 
 _SIZES = ("wide", "high", "long", "deep", "thick", "big")
 _COMPARED = ("larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "deeper")
@@ -59,7 +60,7 @@ def _read(text: str) -> Query | None:
     asked: list[Query] = []
     weak: list[Query] = []
     metres = lengths(text)
-    cut = [segment for words in sentences(text) for segment in _segments(phrases(words))]
+    cut = [segment for words in sentences(text) for segment in _segments(_merged(phrases(words)))]
     unit = next((p.value for segment in cut for p in segment if p.tag == "unit" and not _numbered(segment, p)), "")
     place, group = "", list[Thing]()
     for at, segment in enumerate(cut):
@@ -67,7 +68,8 @@ def _read(text: str) -> Query | None:
         if not topics and at + 1 < len(cut) and clause.main() is None:  # "Made or unmade, how did she leave the bed?"
             later = [p.thing for p in cut[at + 1] if p.thing is not None and is_known(p.thing)]
             clause = Clause(segment, later[:1], metres[0] if metres else 0.0, unit, place)
-        query = clause.query()
+        query = clause.again(asked[-1]) if asked else None
+        query = query or clause.query()
         if query is not None and not clause.unexplained(query):
             (asked if clause.asks() else weak).append(query)
         spoken = [t for p in segment if (t := p.thing) is not None and is_known(t)]
@@ -93,6 +95,21 @@ def _inferred(text: str) -> Query | None:
     return query_of(form, thing._replace(quantifier=""), groups)
 
 
+def _merged(items: Sequence[Phrase]) -> list[Phrase]:
+    """Return a sentence with what is said again in other words put together: "the lamp, the one on the table,"."""
+    out: list[Phrase] = []
+    for item in items:
+        thing, last = item.thing, out[-2].thing if len(out) > 1 else None
+        if thing is not None and thing.kind == "one" and item.fixed and out[-1:] and out[-1].tag == "," and (
+                last is not None and last.kind not in ("", "one")):
+            more = {field: value for field, value in thing._asdict().items()
+                    if value and field not in ("kind", "quantifier", "number")}
+            out[-2:] = [out[-2]._replace(thing=last._replace(**more))]
+            continue
+        out.append(item)
+    return out
+
+
 def _numbered(segment: Sequence[Phrase], unit: Phrase) -> bool:
     at = next(i for i, p in enumerate(segment) if p is unit)
     return at > 0 and segment[at - 1].tag == "number"
@@ -111,8 +128,9 @@ def _segments(items: Sequence[Phrase]) -> list[list[Phrase]]:
             continue
         rest = [p for p in items[at + 1:] if p.tag not in ("chatter", "and", ",", "but", "at")]
         so_far = items[cuts[-1]:at]
-        if rest and _begins(rest, item.tag) and any(p.thing is not None or p.tag in _STRONG for p in so_far):
-            cuts.append(at + 1)
+        if rest and _begins(rest, item.tag) and (item.tag == "if" or any(
+                p.thing is not None or p.tag in _STRONG for p in so_far)):
+            cuts.append(at if item.tag == "if" else at + 1)
     return [list(items[start:end]) for start, end in zip(cuts, [*cuts[1:], len(items)], strict=True)]
 
 
@@ -131,9 +149,9 @@ class Clause:
 
     def __init__(self, items: Sequence[Phrase], topics: Sequence[Thing], metres: float, unit: str, place: str,
                  told: bool = False, group: Sequence[Thing] = ()) -> None:
-        self.told, self.group = told, group
+        self.told, self.group = told or bool(items and items[0].tag == "if"), group
         self.topics, self.metres, self.unit = topics, metres, unit
-        self.items = self._resolved([p for p in items if p.tag not in ("chatter",)])
+        self.items = self._resolved([p for p in items if p.tag not in ("chatter", "if")])
         self.tags = [p.tag for p in self.items]
         self.things = [p.thing for p in self.items if p.thing is not None and not is_place(p.thing)]
         rooms = [p.thing.room for p in self.items if p.thing is not None and is_place(p.thing)]
@@ -166,12 +184,25 @@ class Clause:
         """Return whether a word of these tags occurs."""
         return any(tag in tags for tag in self.tags)
 
+    def again(self, query: Query) -> Query | None:
+        """Return the question before this one for what this one names: "and what about the one in the kitchen?"."""
+        texts = [p.text for p in self.items if p.tag != "and"]
+        if texts[:2] not in (["what", "about"], ["how", "about"]) or not (self.things or self.rooms) or not query.things:
+            return None
+        thing, before = self.things[0] if self.things else Thing(), query.things[0]
+        if not self.things:
+            thing = before._replace(room=self.rooms[0])
+        elif thing.kind in ("one", before.kind):
+            more = {field: value for field, value in thing._asdict().items() if value and field != "kind"}
+            thing = before._replace(**more)
+        return query._replace(things=(thing, *query.things[1:]))
+
     def asks(self) -> bool:
         """Return whether the words ask, rather than tell."""
         if self.has(*_STRONG, "or") or any(t.quantifier == "any" for t in self.things[:1]):
             return True
         tags = [tag for tag in self.tags if tag not in ("and", "but", ",", "unknown", "at", "not")]
-        return bool(tags) and tags[0] in _AUXILIARY or self.told
+        return (bool(tags) and tags[0] in _AUXILIARY) or self.told
 
     def main(self, after: int = 0) -> Thing | None:
         """Return what the question is about: named after a word, in the clause, or spoken of before it."""
@@ -233,10 +264,8 @@ class Clause:
             elif item.tag in ("state", "is_colour", "is_material") and item.value not in looks:
                 if not ({item.value, opposite(item.value)} & looks):
                     doubts.append(item.text)
-            elif item.tag in ("not", "without") and not (query.denied or any(
-                    t.quantifier == "no" or t.unlike is not None for t in told)) and "or" not in self.tags:
-                doubts.append(item.text)
-            elif item.tag == "unknown" and not wh:
+            elif (item.tag in ("not", "without") and not (query.denied or any(
+                    t.quantifier == "no" or t.unlike is not None for t in told)) and "or" not in self.tags) or (item.tag == "unknown" and not wh):
                 doubts.append(item.text)
         return doubts
 
@@ -478,6 +507,10 @@ class Clause:
                 found.append(Thing(material=item.value))
             elif item.tag == "material" and item.text == "made" and not self.has("what"):
                 found.append(Thing(state="made"))
+            elif item.text in ("on top", "on top of", "underneath", "inside", "below") and after in ("", ",", "and") and (
+                    self.topics and self.has("what")):
+                relation = {"underneath": "under", "below": "under", "inside": "in"}.get(item.text, "on")
+                found.append(Thing(relation=relation, support=self.topics[-1], room=self.topics[-1].room))
             elif item.text in ("on", "in") and after in ("", "or", ",", "and", "in", "at", "if", "but") and at:
                 if item.text == "on":
                     found.append(Thing(state="on"))
@@ -500,7 +533,7 @@ class Clause:
         tag = self.tags[at]
         if tag == "text" and self.has("use", "can"):
             return None
-        if tag == "material" and self.items[at].text == "made" and not self.has("what", "at", "from", "which"):
+        if tag == "material" and self.items[at].text == "made" and not self.has("what", "which"):
             return None
         thing = self.main(at)
         if thing is None or (tag in ("colour", "material") and self.has("or") and len(self._options(thing)) > 1):
@@ -582,8 +615,9 @@ class Clause:
 
     def _upon(self) -> Query | None:
         """Read "what is the iron (lying) on", which asks where it is."""
-        if not self.has("what", "which") or not self.items or self.items[-1].text not in ("on", "in", "under"):
-            if not (len(self.tags) > 1 and self.tags[0] in PLACING and self.tags[1] in ("what", "which")):
+        texts = [p.text for p in self.items if p.tag != ","]
+        if not self.has("what", "which") or not texts or texts[-1] not in ("on", "in", "under"):
+            if not any(tag in PLACING and after in ("what", "which") for tag, after in zip(self.tags, self.tags[1:])):
                 return None
         thing = self.main()
         known = any(t.kind for t in self.things) or bool(self.topics)
@@ -630,6 +664,9 @@ class Clause:
         thing = self.main()
         if thing is None:
             return None
+        named = [t for t in self.things if is_known(t)]
+        if self.has("have") and len(named) > 1:
+            return Query("which", (named[0]._replace(quantifier="", number=0, relation="with", support=named[1]),))
         return Query("which", (self._with_predicate(thing)._replace(quantifier="", number=0),))
 
     def _what(self) -> Query | None:
@@ -661,6 +698,10 @@ class Clause:
                 return Query("exists", (Thing(self.rooms[0], quantifier="no" if no else ""),))
             return None
         predicates = self._predicates(thing)
+        if thing.kind == "water":
+            if thing.relation == "in" and thing.support is not None:
+                return Query("is", (thing.support._replace(room=thing.room),), (Thing(state="full"),))
+            thing = thing._replace(kind="tap")
         if self.has("forget") and predicates and predicates[-1].state:
             predicates = [Thing(state=opposite(predicates[-1].state))]
         exists = self.has("there") or thing.quantifier in ("any", "no") or thing.kind == ""
@@ -708,6 +749,8 @@ def _all_things(query: Query) -> list[Thing]:
 def _tidied(thing: Thing) -> Thing:
     """Return a phrase whose place is named once: the support is in the thing's room."""
     support = thing.support
+    if thing.kind == "water" and thing.state in ("running", "off", "on"):
+        return thing._replace(kind="tap")
     if support is not None and support.room and thing.room in ("", support.room):
         return thing._replace(room=support.room, support=support._replace(room=""))
     return thing
