@@ -8,22 +8,28 @@ from typing import NamedTuple
 
 from eqa_nodes.core.language.english import number, singular
 from eqa_nodes.core.language.lexing import Word
+from eqa_nodes.core.language.naming import known_names
 from eqa_nodes.core.language.query import Thing
-from eqa_nodes.core.language.words import known_names, room_with
-from eqa_nodes.core.language.words import purpose as purpose_of
+from eqa_nodes.core.language.uses import purpose_of, rooms_of
 
-RELATIONS = {"left_of": "left of", "right_of": "right of", "on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
+RELATIONS = {"left_of": "left of", "right_of": "right of", "on": "on",
+             "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
              "with": "with", "without": "with"}
-PLACING = {"left_of": "left of", "right_of": "right of", "on": "on", "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
+PLACING = {"left_of": "left of", "right_of": "right of", "on": "on",
+           "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
            "at": "next to"}
 _LOOKS = {"is_colour": "colour", "is_material": "material", "state": "state"}
-_SIZES = ("small", "large", "tall", "larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "largest",
-          "smallest", "tallest", "shortest", "widest", "longest", "deeper")
-_GENERIC = frozenset(("box", "machine", "animal", "ball", "tool", "appliance", "bowl", "board", "rack", "stand", "chair", "toy"))
+_SIZES = ("small", "large", "tall", "larger", "smaller", "taller", "shorter", "wider", "narrower", "longer",
+          "largest", "smallest", "tallest", "shortest", "widest", "longest", "deeper")
+_GENERIC = frozenset(("box", "machine", "animal", "ball", "tool", "appliance", "bowl", "board", "rack", "stand",
+                      "chair", "toy"))
+_LEADING = re.compile(r"^(?:(?:use|that|which|who|where|with|to|for|find|something|anything|i|you|we|one|can|could) )+")
+_USUAL = 0.5  # share of the things of a kind from which a room is known by it
 _PARTS = frozenset(("lid", "door", "doors", "cover", "shade", "lampshade", "seat", "screen", "flame", "surface"))
-_OWNERS = dict.fromkeys(("kid", "kids", "children", "child", "kiddie", "toddler", "daughter", "son"), "kids bedroom") | (
-    dict.fromkeys(("parents", "parent", "grown-ups", "grownups", "ups", "mummy", "daddy", "daddys", "mum"), "main bedroom"))
-_BEFORE = ("the", "any", "all", "no", "other", "number", "relative", "it")
+_OWNERS = {**dict.fromkeys(("kid", "kids", "children", "child", "kiddie", "toddler", "daughter", "son"),
+                           "kids bedroom"),
+           **dict.fromkeys(("parents", "parent", "grownups", "ups", "mummy", "daddy", "mum"), "main bedroom")}
+_OWNED = frozenset(("bed", "beds", "one", "curtains", "rug", "wardrobe", "bookcase", "bookshelf", "window"))
 
 
 class Phrase(NamedTuple):
@@ -132,16 +138,16 @@ class _Reader:
         ahead = 1
         while self.tag(ahead) in ("'s", *_LOOKS, *_SIZES):
             ahead += 1
-        return self.text(ahead) in ("bed", "one", "beds", "curtains", "rug", "wardrobe", "bookcase", "bookshelf", "window")
+        return self.text(ahead) in _OWNED
 
     def _leads(self) -> bool:
         """Return whether a determiner or adjective here is followed by what a noun phrase can go on with."""
         ahead = 1
         while self.tag(ahead) in (*_LOOKS, *_SIZES, "number", "chatter", "'s", "all", "other", "the"):
             ahead += 1
-        return self.tag(ahead) in ("name", "one", "thing", "room", "unknown") and (
-            self.tag() not in ("state", "is_colour", "is_material", *_SIZES) or (self.tag(ahead) in ("name", "one", "thing")
-            and self.tag(1) != "the"))
+        if self.tag() in ("state", "is_colour", "is_material", *_SIZES):
+            return self.tag(ahead) in ("name", "one", "thing") and self.tag(1) != "the"
+        return self.tag(ahead) in ("name", "one", "thing", "room", "unknown")
 
     def _names_object(self, ahead: int) -> bool:
         while self.tag(ahead) in ("'s", *_LOOKS, *_SIZES):
@@ -212,12 +218,11 @@ class _Reader:
         while self.tag(ahead) not in ("", ",", "or", "and") and not (words and self._asks_again(ahead)):
             words.append(self.text(ahead))
             ahead += 1
-        purpose = purpose_of(" ".join(words))
+        purpose, _ = purpose_of(" ".join(words))
         if purpose is None:
             return thing
         self.at += ahead
-        use = re.sub(r"^(?:(?:use|that|which|who|where|with|to|for|find|something|anything|i|you|we|one|can|could) )+", "",
-                     " ".join(words))
+        use = _LEADING.sub("", " ".join(words))
         return thing._replace(use=use, kinds=purpose.kinds)
 
     def _use_there(self, thing: Thing, ahead: int) -> Thing:
@@ -319,7 +324,7 @@ class _Reader:
         if other is None:
             return None
         if not other.kind and other.room == "room" and other.relation == "with" and other.support is not None:
-            other = Thing(room=room_with(other.support.kind))
+            other = Thing(room=_room_with(other.support.kind))
         if not other.kind and other.room and other.relation == "":
             if thing.room and tag != "in":
                 return None
@@ -351,6 +356,13 @@ class _Reader:
         room = thing.room or second.room or first.room
         return thing._replace(relation="between", support=first._replace(room=""), room=room,
                               other_support=second._replace(room=""))
+
+
+def _room_with(kind: str) -> str:
+    """Return the room that "the room with the bath" means, "" where several may be meant."""
+    rooms = rooms_of(kind)
+    best = max(rooms, key=lambda room: rooms[room])
+    return best if rooms[best] >= _USUAL else ""
 
 
 def is_place(thing: Thing) -> bool:

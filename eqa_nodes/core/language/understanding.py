@@ -16,10 +16,10 @@ from eqa_nodes.core.language.lexing import plain, sentences
 from eqa_nodes.core.language.phrases import PLACING, Phrase, is_known, is_place, phrases
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
+from eqa_nodes.core.language.states import opposite
 from eqa_nodes.core.language.targets import Compared, Target, missing_names
+from eqa_nodes.core.language.uses import purpose_of
 from eqa_nodes.core.language.wording import in_words
-from eqa_nodes.core.language.words import opposite
-from eqa_nodes.core.language.words import purpose as purpose_of
 
 _SIZES = ("wide", "high", "long", "deep", "thick", "big")
 _COMPARED = ("larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "deeper")
@@ -27,6 +27,7 @@ _ATTRIBUTES = ("colour", "material", "condition", "text")
 _STRONG = ("what", "which", "where", "count", "colour", "material", "condition", "far", "gap", *_SIZES)
 _AUXILIARY = ("be", "do", "have", "can")
 _FOR_EACH = ("where", "room", "colour", "material", "state", "size")
+_THERE = {"on top": "on", "on top of": "on", "underneath": "under", "below": "under", "inside": "in"}
 _ORDINALS = {2: ("one", "other"), 3: ("one", "another", "third")}
 _OPENINGS = ("door", "front door", "passage", "opening", "doorway", "window", "gap", "entrance", "archway", "hatch")
 _PARTS = frozenset(("lid", "door", "cover", "shade", "lampshade", "seat", "top", "drawer", "lids", "doors", "title"))
@@ -89,7 +90,7 @@ def _inferred(text: str) -> Query | None:
         return None
     form, phrase, groups = found
     if form == "room_for":
-        purpose = purpose_of(phrase)
+        purpose, _ = purpose_of(phrase)
         return purpose and Query("use", (Thing(use=phrase, kinds=purpose.kinds),), aspect="room")
     thing = next((p.thing for sentence in sentences(phrase) for p in phrases(sentence) if p.thing is not None), Thing())
     return query_of(form, thing._replace(quantifier=""), groups)
@@ -187,7 +188,7 @@ class Clause:
     def again(self, query: Query) -> Query | None:
         """Return the question before this one for what this one names: "and what about the one in the kitchen?"."""
         texts = [p.text for p in self.items if p.tag != "and"]
-        if texts[:2] not in (["what", "about"], ["how", "about"]) or not (self.things or self.rooms) or not query.things:
+        if texts[1:2] != ["about"] or texts[0] not in ("what", "how") or not (self.things or self.rooms):
             return None
         thing, before = self.things[0] if self.things else Thing(), query.things[0]
         if not self.things:
@@ -221,8 +222,8 @@ class Clause:
         if self.has("when", "why", "who") and not self.has("which"):
             return None
         readers: tuple[Callable[[], Query | None], ...] = (
-            self._measure, self._compare, self._size, self._count, self._attribute, self._used, self._rooms, self._where,
-            self._side, self._among, self._choice, self._upon, self._which, self._what, self._whether)
+            self._measure, self._compare, self._size, self._count, self._attribute, self._used, self._rooms,
+            self._where, self._side, self._among, self._choice, self._upon, self._which, self._what, self._whether)
         for reader in readers:
             if (found := reader()) is not None:
                 return self._each(found._replace(things=tuple(map(_tidied, found.things))))
@@ -254,18 +255,19 @@ class Clause:
         doubts = []
         for at, item in enumerate(self.items):
             before = self.tags[at - 1] if at else ""
-            if item.thing is not None and is_place(item.thing):
-                if re.sub(r"^\d ", "", item.thing.room) not in rooms and item.thing.room not in ("house", "room"):
-                    doubts.append(item.text)
-            elif item.thing is not None:
-                if item.thing.kind not in kinds and item.thing.use not in kinds - {""} and item.thing.kind and (
-                        is_known(item.thing) or (at > cue and before not in ("from", "at", "but"))):
-                    doubts.append(item.text)
-            elif item.tag in ("state", "is_colour", "is_material") and item.value not in looks:
-                if not ({item.value, opposite(item.value)} & looks):
-                    doubts.append(item.text)
-            elif (item.tag in ("not", "without") and not (query.denied or any(
-                    t.quantifier == "no" or t.unlike is not None for t in told)) and "or" not in self.tags) or (item.tag == "unknown" and not wh):
+            thing = item.thing
+            if thing is not None and is_place(thing):
+                known = re.sub(r"^\d ", "", thing.room) in {*rooms, "house", "room"}
+            elif thing is not None:
+                aside = not is_known(thing) and (at <= cue or before in ("from", "at", "but"))
+                known = not thing.kind or thing.kind in kinds or thing.use in kinds - {""} or aside
+            elif item.tag in ("state", "is_colour", "is_material"):
+                known = bool({item.value, opposite(item.value)} & looks)
+            elif item.tag in ("not", "without"):
+                known = query.denied or "or" in self.tags or any(t.quantifier == "no" or t.unlike for t in told)
+            else:
+                known = item.tag != "unknown" or wh
+            if not known:
                 doubts.append(item.text)
         return doubts
 
@@ -306,7 +308,8 @@ class Clause:
         goes = tuple(t for t in things[:-1] if t.kind)[:1]
         between = self._between()
         if between:
-            before = [t for t in things if t not in between and t.kind not in ("gap", "") and t.relation != "between"]
+            beside = {canonical(t.kind) for t in between}
+            before = [t for t in things if canonical(t.kind) not in beside and t.kind not in ("gap", "") and t.relation != "between"]
             inside = next((t for t in things if t.relation == "between" and t.kind not in ("gap", "")), None)
             goes = tuple(before[:1]) or ((inside._replace(relation="", support=None, other_support=None, room=""),)
                                          if inside else ())
@@ -358,7 +361,8 @@ class Clause:
 
     def _asked_of_each(self, thing: Thing) -> tuple[str, str]:
         """Return the form and the aspect of a question over several places, "" where it is none."""
-        said = next((p.state or p.colour or p.material for p in self._predicates(thing) if p.looks and not p.support), "")
+        looks = [p for p in self._predicates(thing) if p.looks and not p.support]
+        said = next((p.state or p.colour or p.material for p in looks), "")
         if self.has("same", "different"):
             attribute = next((tag for tag in self.tags if tag in ("colour", "material")), "")
             many = any(p.text in ("as many",) or p.value == "number of" for p in self.items)
@@ -380,7 +384,8 @@ class Clause:
             aspect = "more" if self.has("more") else "fewer"
             if self.has("big"):
                 pair = tuple(Thing(room=room) for room in self.rooms[:2])
-                return self._compared("size", "larger" if aspect == "more" else "smaller", pair) if len(pair) > 1 else None
+                size = "larger" if aspect == "more" else "smaller"
+                return self._compared("size", size, pair) if len(pair) > 1 else None
             pair = self._pair() if self.has("than", "or") or len(self.rooms) > 1 else ()
             return self._compared("more", aspect, pair) if pair else None
         if self.has("most", "fewest") and self.has("which", "what", "where") and self.things:
@@ -465,7 +470,7 @@ class Clause:
         rooms = [p for p in self.items if p.thing is not None and is_place(p.thing) and p.thing.room != "house"]
         if not self.things and rooms and rooms[0].text.endswith("s"):
             return Query("rooms", (Thing(rooms[0].thing.room),), aspect="count")  # type: ignore[union-attr]
-        if self.things and rooms and re.search(r"\brooms$|\w+rooms$", rooms[0].text) and self.items.index(rooms[0]) == at + 1:
+        if self.things and rooms and rooms[0].text.endswith("rooms") and self.items.index(rooms[0]) == at + 1:
             query = self._rooms()
             return query and query._replace(aspect="count")
         thing = self.main(at)
@@ -507,13 +512,14 @@ class Clause:
                 found.append(Thing(material=item.value))
             elif item.tag == "material" and item.text == "made" and not self.has("what"):
                 found.append(Thing(state="made"))
-            elif item.text in ("on top", "on top of", "underneath", "inside", "below") and after in ("", ",", "and") and (
-                    self.topics and self.has("what")):
-                relation = {"underneath": "under", "below": "under", "inside": "in"}.get(item.text, "on")
+            elif item.text in _THERE and after in ("", ",", "and") and self.topics and self.has("what"):
+                relation = _THERE[item.text]
                 found.append(Thing(relation=relation, support=self.topics[-1], room=self.topics[-1].room))
             elif item.text in ("on", "in") and after in ("", "or", ",", "and", "in", "at", "if", "but") and at:
                 if item.text == "on":
                     found.append(Thing(state="on"))
+            elif item.tag == "make" and thing is not None and canonical(thing.kind) == "bed":
+                found.append(Thing(state="made"))
             elif item.tag == "close":
                 found.append(Thing(state="closed"))
             elif item.tag == "updown":
@@ -624,7 +630,7 @@ class Clause:
         return Query("where", (thing._replace(quantifier="", number=0),)) if thing is not None and known else None
 
     def _options(self, thing: Thing | None) -> tuple[Thing, ...]:
-        """Return what can be chosen from: "on or off", "the red one or the blue one", "on the desk or in the drawer"."""
+        """Return what can be chosen from: "on or off", "the red one or the blue one", "on the desk or in the bin"."""
         found = self._predicates(thing)
         if thing is not None and thing.support is not None and len(found) == 1 and found[0].support is not None:
             found = [Thing(relation=thing.relation, support=thing.support, room=thing.room), *found]

@@ -25,7 +25,7 @@ def in_words(query: Query) -> str:
     thing = query.things[0] if query.things else Thing()
     if query.form == "count" and thing.kind and not thing.looks:
         text += ", of all kinds"
-    if query.form in _SCOPED and not any(t.room for t in (*query.things, *(t.support for t in query.things if t.support))):
+    if query.form in _SCOPED and not query.rooms:
         text += ", in the whole house"
     return text
 
@@ -42,7 +42,8 @@ def _asked(query: Query) -> str:
 def the(thing: Thing) -> str:
     """Return a phrase with its article: "the red mug on the desk"."""
     if thing.quantifier in ("all", "any", "no"):
-        return f"{'both' if thing.number == 2 and thing.quantifier == 'all' else thing.quantifier} {thing._replace(number=0).name}"
+        every = "both" if thing.number == 2 and thing.quantifier == "all" else thing.quantifier
+        return f"{every} {thing._replace(number=0).name}"
     return f"the {thing.name}"
 
 
