@@ -309,7 +309,8 @@ class Clause:
         between = self._between()
         if between:
             beside = {canonical(t.kind) for t in between}
-            before = [t for t in things if canonical(t.kind) not in beside and t.kind not in ("gap", "") and t.relation != "between"]
+            beside |= {"gap", ""}
+            before = [t for t in things if canonical(t.kind) not in beside and t.relation != "between"]
             inside = next((t for t in things if t.relation == "between" and t.kind not in ("gap", "")), None)
             goes = tuple(before[:1]) or ((inside._replace(relation="", support=None, other_support=None, room=""),)
                                          if inside else ())
@@ -622,9 +623,10 @@ class Clause:
     def _upon(self) -> Query | None:
         """Read "what is the iron (lying) on", which asks where it is."""
         texts = [p.text for p in self.items if p.tag != ","]
-        if not self.has("what", "which") or not texts or texts[-1] not in ("on", "in", "under"):
-            if not any(tag in PLACING and after in ("what", "which") for tag, after in zip(self.tags, self.tags[1:])):
-                return None
+        ends = self.has("what", "which") and texts and texts[-1] in ("on", "in", "under")
+        if not ends and not any(tag in PLACING and after in ("what", "which")
+                                for tag, after in zip(self.tags, self.tags[1:], strict=False)):
+            return None
         thing = self.main()
         known = any(t.kind for t in self.things) or bool(self.topics)
         return Query("where", (thing._replace(quantifier="", number=0),)) if thing is not None and known else None

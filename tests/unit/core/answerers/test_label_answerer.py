@@ -14,10 +14,9 @@ from PIL import Image, ImageFilter
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.answerers.common import check_question, match_choice
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.parse import parse, reference
+from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.answerers.label.scene import clarity
 from eqa_nodes.core.errors import BadQuestion, ConfigError
-from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.language.uses import PURPOSES, purpose_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Recalled
@@ -253,17 +252,6 @@ def test_the_blind_baseline_sees_nothing() -> None:
     assert answer.receipt.privileged == () == blind.spent().privileged
     assert answer == blind.answer(Question("What color is the sofa?"), ())
     assert all(a.relevance == a.enough == 0.0 for a in blind.assess(Question("What color is the sofa?"), HOME))
-
-
-@pytest.mark.parametrize(("text", "ref"), [
-    ("my red mug on desk in study", Thing("mug", "study", "red", "on", Thing("desk"))),
-    ("chairs in dining room", Thing("chair", "dining room")),
-    ("keys in bowl in hallway", Thing("key", "hallway", "", "in", Thing("bowl"))),
-    ("second bathroom door", Thing("door", "second bathroom")),
-    ("door between kitchen and hallway", Thing("door", "kitchen", other_room="hallway")),
-])
-def test_noun_phrases(text: str, ref: Thing) -> None:
-    assert reference(text) == ref
 
 
 def test_purposes() -> None:
