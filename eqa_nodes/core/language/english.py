@@ -69,7 +69,7 @@ def plural(word: str) -> str:
 
 
 # Later sections win: "on" is a state and a relation with one canonical form.
-_CANONICAL = {word: name for section in ("things", "rooms", "other_colours", "materials", "relations")
+_CANONICAL = {word: name for section in ("things", "rooms", "other_colours", "other_words", "materials", "relations")
               for word, name in groups(section)}
 # Every word that these tables hold: well spelled, and understood.
 COMMON_WORDS = frozenset(" ".join(_CANONICAL).split()) | {*COLOURS, *_NUMBERS, *_QUANTITIES, *_IRREGULAR, *_YES, *_NO,

@@ -41,7 +41,7 @@ def states_of(words: str, kind: str = "") -> tuple[str, ...]:
     """Return every state that words may mean, those of the kind first, then exact names: "burning" is on or lit."""
     text = normalise(words)
     bare = _bare(text)
-    found = [(not _has(pair, kind), text != state, rank, state) for rank, pair in enumerate(PAIRS)
+    found = [(not _has(pair, kind), state not in (text, bare), rank, state) for rank, pair in enumerate(PAIRS)
              for state, names in zip(pair.states, pair.words, strict=True) if text in names or bare in names]
     return tuple(dict.fromkeys(state for *_, state in sorted(found)))
 

@@ -41,7 +41,7 @@ def purpose_of(text: str) -> tuple[Purpose | None, int]:
     if not shared:
         return None, 0
     best = max(shared, key=lambda row: (len(shared[row]), sum(1 / _rows_with()[word] for word in shared[row]),
-                                        len(shared[row]) / len(row.words)))
+                                        len(shared[row]) / len(_purposes()[row])))
     return best, len(shared[best])
 
 

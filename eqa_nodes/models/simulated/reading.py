@@ -20,6 +20,7 @@ from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.language.english import COLOURS
 from eqa_nodes.core.language.query import Query
 from eqa_nodes.core.language.rooms import is_room
+from eqa_nodes.core.language.states import MATERIALS
 from eqa_nodes.core.model import WRONG_FORM, Message, Picture
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion
@@ -134,8 +135,6 @@ _SEEN = re.compile(r"Seen: ([^.\n]*)\.")
 _TIMES = re.compile(r"(\d+) x (.+)")
 _STATE = re.compile(r" \(([a-z ]+)\)")
 _ON = re.compile(r"(.+?) (on|in|under) the (.+)")
-_MATERIALS = frozenset(("wood", "plastic", "cardboard", "wicker", "metal", "ceramic", "glass", "fabric", "leather",
-                        "paper", "stone", "marble", "rubber", "wax"))
 _MOST_NOTED = 8  # maximum number of kinds of objects listed in one reply
 _PIXELS = 75  # size given to a remembered object: the rules are less sure of it
 _FIRST_NOTED = -1  # instance of the first remembered object; the next ones count down
@@ -194,7 +193,7 @@ def _read(phrase: str) -> Noted:
     if lies := _ON.fullmatch(rest):
         rest, attributes["relation"], attributes["support"] = lies[1], lies[2], lies[3]
     words = rest.split()
-    for name, known in (("colour", COLOURS), ("material", _MATERIALS)):
+    for name, known in (("colour", COLOURS), ("material", MATERIALS)):
         if len(words) > 1 and words[0] in known:
             attributes[name] = words.pop(0)
     return Noted(" ".join(words), room, attributes, count)
