@@ -11,6 +11,7 @@ from eqa_nodes.core.language.naming import by_head, in_group, kept_in, members
 from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.language.states import state_of
 
+SURFACES = ("wall", "ceiling", "floor")
 DOORS = ("door", "doorway")
 OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
 # Gaps are measured between visible parts, which end a little inside the objects.
@@ -34,6 +35,7 @@ def find(scene: LabelScene, thing: Thing, every: bool = False) -> list[Seen]:
     A name means the objects that are labelled so, else those with another word for it, else special cases: a floor lamp
     is a lamp. every: all of these; of kinds for a use all, where otherwise the first one that was seen is meant.
     """
+    thing = placed(thing)
     if thing.kind in DOORS and thing.room and not every and thing.support is None:
         door = scene.door(thing)
         return [door[0]] if door and looks_so(door[0], thing) else []
@@ -169,6 +171,13 @@ def measure(obj: Seen, size: str) -> float:
 
 # Where things are.
 
+def placed(thing: Thing) -> Thing:
+    """Return a phrase with "on the wall above the sofa" as above the sofa."""
+    wall = thing.support
+    return thing if wall is None or wall.kind not in SURFACES or wall.support is None else thing._replace(
+        relation=wall.relation, support=wall.support)
+
+
 def bases_of(scene: LabelScene, thing: Thing) -> list[Seen]:
     """Return what a phrase says that things are on, in, beside, ...: each object that may be meant."""
     if thing.support is None or not (thing.support.kind or thing.support.kinds):
@@ -182,7 +191,7 @@ def is_there(scene: LabelScene, obj: Seen, thing: Thing, bases: Sequence[Seen]) 
     support, relation = thing.support, thing.relation
     if support is None:
         return True
-    if support.kind in ("wall", "ceiling", "floor"):
+    if support.kind in SURFACES:
         return obj.attributes.get("relation", "floor") == support.kind
     if not bases:  # what it is on was not seen itself, but the label of what is on it names it
         plain = support._replace(kind="", room="", quantifier="") == Thing()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from eqa_nodes.core.answerers.label.comparing import compare
 from eqa_nodes.core.answerers.label.finding import (
     LOOKS,
+    SURFACES,
     base_state,
     bases_of,
     find,
@@ -15,6 +16,7 @@ from eqa_nodes.core.answerers.label.finding import (
     is_there,
     looks_so,
     off_line,
+    placed,
     second,
 )
 from eqa_nodes.core.answerers.label.found import (
@@ -31,6 +33,7 @@ from eqa_nodes.core.answerers.label.found import (
 from eqa_nodes.core.answerers.label.homely import HOMELY
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.reading import written
+from eqa_nodes.core.answerers.label.rooms import extreme_room, most_rooms, room_exists, which_rooms
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, gap, to_the_right
 from eqa_nodes.core.answerers.label.several import (
     absent,
@@ -53,10 +56,7 @@ from eqa_nodes.core.language.uses import purpose_of
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
 _PLACES = 4  # places of one name that are named before the rest is counted
-_LARGEST = ("larger", "largest", "bigger", "biggest", "big", "large")
 _ONE_NEAREST = frozenset(("next to", "left of", "right of", "between", "behind", "in front of"))
-_ALIKE = 1.15  # ratio of two areas from which one room is larger
-_DOUBTED = 0.4  # how sure a comparison of rooms that hardly differ is
 
 
 # Whether there is any, how many, which.
@@ -67,7 +67,7 @@ def _exists(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     there, not_there = ("no", "yes") if asked.denied != (thing.quantifier == "no") else ("yes", "no")
     thing = thing._replace(quantifier="")
     if is_room(thing.kind) and not thing.room:
-        return _room_exists(scene, thing, there, not_there)
+        return room_exists(scene, thing, there, not_there)
     found = find(scene, thing, every=True)
     if found and thing.number > 1:
         return _as_many(scene, thing, found, there, not_there)
@@ -137,7 +137,7 @@ def _which(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return which of the objects of a kind are as the phrase says; of rooms the largest or smallest."""
     thing = asked.things[0]._replace(quantifier="", number=0)
     if is_room(thing.kind or thing.room) and thing.size and thing.kind in ("", "room", thing.room):
-        return _extreme_room(scene, thing)
+        return extreme_room(scene, thing)
     plain = Thing(thing.kind, thing.room, kinds=thing.kinds)
     found, among = find(scene, thing, every=True), find(scene, plain, every=True)
     if not found:
@@ -148,13 +148,13 @@ def _which(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 
 def _list(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return what fits, by kinds: of a sort, in a room, or what is on, above, beside or between others."""
-    thing = asked.things[0]._replace(quantifier="", number=0)
+    thing = placed(asked.things[0])._replace(quantifier="", number=0)
     found = find(scene, thing, every=True)
     if thing.support is None:
         told = listed(found, None)
         seen = scene.overview(thing.room) if thing.kind or thing.kinds else scene.coverage(thing.room) * surveyed(None)
         return told and told._replace(confidence=seen * min(t.clarity for t in found))
-    if thing.support.kind in ("wall", "ceiling", "floor"):
+    if thing.support.kind in SURFACES:
         return clearest(found)
     base = the_one(scene, thing.support if thing.support.room else thing.support._replace(room=thing.room))
     if thing.relation in _ONE_NEAREST and not thing.kind and base is not None:
@@ -363,86 +363,6 @@ def _closer(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     return RuleAnswer(f"the {nearer.kind}", sure, (nearer, base_, b if nearer is a else a))
 
 
-# Rooms.
-
-def _room_exists(scene: LabelScene, thing: Thing, there: str, not_there: str) -> RuleAnswer | None:
-    """Answer whether there is such a room: rooms are no objects, what stands in one shows it."""
-    rooms = scene.rooms(thing.kind)
-    fit, sure = _fitting(scene, thing, rooms)
-    if fit:
-        best = max((t for room in fit for t in scene.in_room(room)), key=lambda t: (t.clarity, -t.instance))
-        said = f"{there}: {join_list([f'the {room}' for room in fit])}" if thing.unlike or thing.support else there
-        return RuleAnswer(said, best.clarity if not thing.unlike else sure, (best,))
-    return RuleAnswer(f"{not_there}: none of the {len(rooms)} seen", sure, tuple(scene.in_room(rooms[0])[:1])) if (
-        len(rooms) > 1) else RuleAnswer(not_there, sure, tuple(scene.in_room(rooms[0])[:1])) if rooms else None
-
-
-def _fitting(scene: LabelScene, thing: Thing, rooms: Sequence[str]) -> tuple[list[str], float]:
-    """Return the rooms that have what a phrase says, or have it not, and how sure that is."""
-    has, lacks = thing.support, thing.unlike.support if thing.unlike else None
-    fit = [room for room in rooms if (not has or find(scene, has._replace(room=room), every=True))
-           and not (lacks and find(scene, lacks._replace(room=room), every=True))]
-    sure = min(map(scene.coverage, rooms), default=0.0) if has or lacks else 0.95
-    return fit, 0.9 * sure
-
-
-def _rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Return which rooms there are, or have such objects, or have none; or how many rooms."""
-    thing = asked.things[0]
-    if is_room(thing.kind) or thing.kind == "room":
-        rooms = scene.all_rooms() if thing.kind == "room" else scene.rooms(thing.kind)
-        rooms, sure = _fitting(scene, thing, rooms)
-        sure = min(sure, 0.5)  # nothing proves that there are no more
-    else:
-        known = scene.rooms(thing.room) if thing.room else scene.all_rooms()
-        lacking = thing.quantifier == "no"
-        one = thing._replace(quantifier="", number=0)
-        having = {room: find(scene, one._replace(room=room), every=True) for room in known}
-        rooms = [room for room in known if bool(having[room]) != lacking]
-        if lacking and not rooms and known:
-            return RuleAnswer("none", scene.overview(thing.room), tuple(having[known[0]])[:1])
-        if lacking and absent(scene, one) is None and not any(having.values()):
-            return None
-        shares = [scene.coverage(room) for room in known]
-        sure = 0.9 * (min(shares) if thing.room else sum(shares) / len(shares)) if shares else 0.0
-        sure = min(sure, 0.8) if not thing.room else sure
-    if not rooms:
-        return None
-    objects = [next((t for t in scene.objects if t.room == room and is_called(t.kind, thing.kind)),
-                    scene.in_room(room)[0]) for room in rooms]
-    text = str(len(rooms)) if asked.aspect == "count" else join_list([f"the {room}" for room in rooms])
-    return RuleAnswer(text, sure, tuple(objects)[:3], 0.75 * max(t.clarity for t in objects))
-
-
-def _most(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Return which room has most (fewest) of a kind; all that share the first place."""
-    thing = asked.things[0]._replace(quantifier="", number=0)
-    found = find(scene, thing, every=True)
-    counts = {room: sum(t.room == room for t in found) for room in scene.all_rooms() if any(
-        t.room == room for t in found)}
-    if not counts:
-        return None
-    best = (min if asked.aspect == "fewest" else max)(counts.values())
-    first = [room for room in counts if counts[room] == best]
-    said = f"{join_list([f'the {room}' for room in first])}: {counted(thing.kind or found[0].kind, best)}"
-    shown = tuple(t for t in found if t.room in first)[:3]
-    return RuleAnswer(said + (" each" if len(first) > 1 else ""), 0.95 * scene.overview(""), shown,
-                      0.75 * min(t.clarity for t in found))
-
-
-def _extreme_room(scene: LabelScene, thing: Thing) -> RuleAnswer | None:
-    """Return the largest (smallest) room by the box of what was seen of it."""
-    kind = thing.kind or thing.room
-    rooms = scene.all_rooms() if kind in ("room", "") else scene.rooms(kind)
-    if len(rooms) < 2:
-        return None
-    ranked = sorted(rooms, key=scene.area, reverse=thing.size in _LARGEST)
-    one, two = scene.area(ranked[0]), scene.area(ranked[1])
-    sure = min(scene.overview(""), 0.7) if max(one, two) >= _ALIKE * min(one, two) else _DOUBTED
-    text = f"the {ranked[0]}: {one:.0f} m2" + (f" (the {ranked[1]} has {two:.0f} m2)" if sure == _DOUBTED else "")
-    return RuleAnswer(text, sure, tuple(scene.in_room(ranked[0])[:1]))
-
-
 def _several(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Answer several questions in one; as unsure as the least sure of them."""
     found = [look_up(scene, part) for part in asked.parts]
@@ -466,7 +386,7 @@ RULES: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
     **HOMELY, **MEASURING, "exists": _exists, "count": _count, "which": _which, "list": _list,
     "colour": _look("colour"), "material": _look("material"), "state": _look("state"), "is": _is, "choice": _choice,
     "text": written, "where": _placed(place), "room": _placed(lambda obj: f"the {obj.room}" if obj.room else ""),
-    "use": _use, "side": _side, "closer": _closer, "rooms": _rooms, "most": _most, "compare": compare,
+    "use": _use, "side": _side, "closer": _closer, "rooms": which_rooms, "most": most_rooms, "compare": compare,
     "several": _several,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from eqa_nodes.core.answerers.label.finding import DOORS, LOOKS, find
+from eqa_nodes.core.answerers.label.finding import DOORS, LOOKS, SURFACES, find
 from eqa_nodes.core.answerers.label.found import RuleAnswer, counted, surveyed, the_one
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, normalise, number_word, plural, singular
@@ -154,7 +154,7 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
         return None
     if unlooked(thing) != thing and find(scene, unlooked(thing), every=True):
         return None  # such objects were seen, and how they look is not known
-    if thing.support is not None and thing.support.kind not in ("wall", "ceiling", "floor"):
+    if thing.support is not None and thing.support.kind not in SURFACES:
         base = the_one(scene, thing.support if thing.support.room else thing.support._replace(room=thing.room))
         if base is None or thing.relation not in ("on", "in", "under", "at"):
             return None
