@@ -25,7 +25,7 @@ _FORMS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("fits_two", r"can (?:two|2) (?:people|persons|adults) sleep in (?P<t>.+)"),
     ("bath", r"can (?:i|you|one|we) take a bath in (?P<t>.+?)(?: ,)? or only (?:take )?a? ?shower"),
     ("sit_for", rf"where (?:can|could|should|do) {_WHO} sit(?: down)? to watch (?P<t>(?:the )?(?:tv|tele\w+|telly))"),
-    ("filled", r"is there (?:any|some) \w+ left in (?P<t>.+ in .+)"),
+    ("filled", r"is there (?:any|some) \w+ left in (?P<t>.+)"),
     ("hint", rf"what (?:kind of |sort of )?(?P<what>{_HINTS})s? (?:does|do|did) (?:some|any)(?:one|body)\b.*"),
     ("hint", rf"what (?:kind of |sort of )?(?P<what>{_HINTS}) (?:lives?|is played|is there)\b.*"),
     ("sign", r"do (?:i|we|they|people) have a (?:\w+ )?(?P<what>pet|child|baby)"),

@@ -177,6 +177,9 @@ class _Reader:
             self.at += 1
             thing = thing._replace(quantifier="no") if word.value == "nothing" else thing
             return self._use(thing)
+        if word.text in ("those", "that") and self.text(1) == "of":
+            self.at += 2
+            return self._head()
         if word.text in ("those", "that") and (self.text(1) in ("that", "which", "with", "of") or self.tag(1) in (
                 *PLACING, "without")):
             self.at += 1
@@ -246,7 +249,8 @@ class _Reader:
         if self.tag(ahead) in ("colour", "what", "where", "which"):
             return True
         rest = _Reader(self.words, self.at + ahead + 1, self._depth + 1)
-        return self.tag(ahead) in ("in", "at") and (place := rest.thing()) is not None and is_place(place)
+        place = rest.thing() if self.tag(ahead) in (*PLACING, "from") and self._depth < 2 else None
+        return place is not None and (is_place(place) or (self.tag(ahead) in ("on", "under") and rest.fixed))
 
     def _followed(self, thing: Thing) -> Thing:
         """Read what follows a noun and belongs to it: where it is, what it has, what it is like."""

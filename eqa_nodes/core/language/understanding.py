@@ -18,7 +18,7 @@ from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
 from eqa_nodes.core.language.states import opposite
 from eqa_nodes.core.language.targets import Compared, Target, missing_names
-from eqa_nodes.core.language.uses import purpose_of
+from eqa_nodes.core.language.uses import OFFERS, purpose_of
 from eqa_nodes.core.language.wording import in_words
 
 _SIZES = ("wide", "high", "long", "deep", "thick", "big")
@@ -93,6 +93,8 @@ def _inferred(text: str) -> Query | None:
         purpose, _ = purpose_of(phrase)
         return purpose and Query("use", (Thing(use=phrase, kinds=purpose.kinds),), aspect="room")
     thing = next((p.thing for sentence in sentences(phrase) for p in phrases(sentence) if p.thing is not None), Thing())
+    if form == "filled" and is_place(thing):
+        return None
     return query_of(form, thing._replace(quantifier=""), groups)
 
 
@@ -226,7 +228,10 @@ class Clause:
             self._where, self._side, self._among, self._choice, self._upon, self._which, self._what, self._whether)
         for reader in readers:
             if (found := reader()) is not None:
-                return self._each(found._replace(things=tuple(map(_tidied, found.things))))
+                things = tuple(map(_tidied, found.things))
+                if found.form in ("exists", "list", "where", "count", "which"):
+                    things = tuple(map(_offered, things))
+                return self._each(found._replace(things=things))
         return None
 
     def _each(self, query: Query) -> Query:
@@ -312,6 +317,8 @@ class Clause:
             beside |= {"gap", ""}
             before = [t for t in things if canonical(t.kind) not in beside and t.relation != "between"]
             inside = next((t for t in things if t.relation == "between" and t.kind not in ("gap", "")), None)
+            first = next((p.thing for p in self.items[:max(self._at("fit"), 0)] if p.thing is not None), None)
+            before = before or ([first] if first is not None and first.kind and first.relation != "between" else [])
             goes = tuple(before[:1]) or ((inside._replace(relation="", support=None, other_support=None, room=""),)
                                          if inside else ())
             return Query("fits", (*between, *goes), metres=self.metres)
@@ -340,7 +347,7 @@ class Clause:
 
     def _over_places(self) -> Query | None:
         """Read what is asked of a thing in several rooms: together, in both, in either, the same in each."""
-        places, things = self._places(), [t for t in self.things if is_known(t)]
+        places, things = self._places(), [t for t in self.things if t.kind not in ("", "one", "it")]
         kinds = {canonical(t.kind) for t in things}
         if len(places) < 2 or len(kinds) > 1 or self.has("fit", "far", "gap", "closer", "where") or any(
                 t.relation == "between" for t in things):
@@ -538,7 +545,7 @@ class Clause:
         if at < 0:
             return None
         tag = self.tags[at]
-        if tag == "text" and self.has("use", "can"):
+        if tag == "text" and self.has("use"):
             return None
         if tag == "material" and self.items[at].text == "made" and not self.has("what", "which"):
             return None
@@ -740,7 +747,8 @@ class Clause:
 
 
 def _target(thing: Thing) -> Target:
-    return Target(thing._replace(room="").name if thing.kind else "", thing.room)
+    which = f"{thing.quantifier} " if thing.quantifier in ("one", "other") else ""
+    return Target(which + thing._replace(room="").name if thing.kind else "", thing.room)
 
 
 def _all_things(query: Query) -> list[Thing]:
@@ -752,6 +760,12 @@ def _all_things(query: Query) -> list[Thing]:
         found.append(thing)
         waiting += [t for t in (thing.support, thing.other_support, thing.unlike) if t is not None]
     return found
+
+
+def _offered(thing: Thing) -> Thing:
+    """Return what there is to read, to eat or to drink from, where a thing is asked for by that use."""
+    word = next((word for word in thing.use.split() if word in OFFERS), "")
+    return thing._replace(kinds=OFFERS[word]) if word else thing
 
 
 def _tidied(thing: Thing) -> Thing:

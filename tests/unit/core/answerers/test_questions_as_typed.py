@@ -97,8 +97,8 @@ _TYPED = """
 7 | Are the windows closed? | not all: the window in the kitchen is open; ten are closed
 7 | Is every window in the study closed? | yes
 7 | Is there a light on in the study? | yes: .*
-7 | Are there any lights on in the kitchen? | no
-7 | Is no light on in the kitchen? | yes
+7 | Are there any lights on in the kitchen? | no: the ceiling lamp in the kitchen is off
+7 | Is no light on in the kitchen? | yes: the ceiling lamp in the kitchen is off
 7 | Which windows are open? | the window in the kitchen
 7 | which lamps are on in the study? | the ceiling lamp in the study and the desk lamp in the study
 7 | how many lamps are on in the second bedroom? | 2

@@ -84,7 +84,7 @@ def test_a_question_about_one_place_has_no_targets(typed: str) -> None:
 def test_rooms_that_share_a_name_are_told_apart_and_found_by_it() -> None:
     one, other = targets("Are the bedsheets in both bedrooms the same colour?")
     assert one != other
-    assert (one.room, other.room, one.kind) == ("bedroom", "bedroom", "bedsheets")
+    assert (one.room, other.room, one.kind) == ("bedroom", "bedroom", "bedsheet")
     assert [t.kind for t in targets("Are the two sofas the same colour?")] == ["sofa", "sofa"]
     assert [t.room for t in targets("Are the cups on the desk and on the shelf the same colour?")] == ["", ""]
 
