@@ -17,7 +17,7 @@ OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "li
 # Gaps are measured between visible parts, which end a little inside the objects.
 _NEXT_TO_M, _AT_M, _TO_WALL_M, _AHEAD_M, _TOUCH_M, _OFF_LINE_M = 0.8, 0.75, 0.5, 1.5, 0.3, 0.6
 _OTHER_ROOM_M = 5.0  # stands for the way round a wall
-_PLAIN = 1.15  # ratio of two sizes from which the larger one is "the large one"
+_PLAIN, _PLAIN_VOLUME = 1.15, 1.6  # ratio of two sizes (volumes) from which only the larger one is "the large one"
 # Kinds that may stand in for a longer name where labels have no longer one: a "lamp" for "floor lamp".
 _GENERAL = frozenset(("lamp", "plant", "monitor", "chair", "table", "cabinet", "sink", "clock", "shelf", "bin",
                       "basket", "box", "bottle", "counter", "ball", "mat", "stool", "pot", "ceiling light"))
@@ -40,7 +40,7 @@ def find(scene: LabelScene, thing: Thing, every: bool = False) -> list[Seen]:
         door = scene.door(thing)
         return [door[0]] if door and looks_so(door[0], thing) else []
     there = _there(scene, thing)
-    fits = _Constraints(scene, thing)
+    fits = _Constraints(scene, thing if _of_room(thing) is None else thing._replace(relation="", support=None))
     if thing.kinds:
         found = [_called(there, kind, True, fits) for kind in thing.kinds]
         return list({t.instance: t for one in found for t in one}.values()) if every else next(filter(None, found), [])
@@ -56,6 +56,9 @@ def held(scene: LabelScene, thing: Thing) -> list[Seen]:
 
 def _there(scene: LabelScene, thing: Thing) -> list[Seen]:
     """Return what could be meant by the room, and by the place where no kind is named."""
+    if (having := _of_room(thing)) is not None:  # "in the room with the treadmill"
+        rooms = {t.room for t in find(scene, having, every=True)}
+        return [t for t in _there(scene, thing._replace(room="", relation="", support=None)) if t.room in rooms]
     if thing.kind in DOORS and thing.room:
         return scene.doors(thing.room)
     if thing.kind or thing.kinds:
@@ -63,6 +66,13 @@ def _there(scene: LabelScene, thing: Thing) -> list[Seen]:
     if thing.relation in _OF_FURNITURE:
         return scene.furniture(thing.room)
     return [t for t in scene.in_room(thing.room) if t.kind not in OPENINGS]
+
+
+def _of_room(thing: Thing) -> Thing | None:
+    """Return what tells the room of a phrase from others, None where nothing does."""
+    room = thing.support
+    told = room is not None and thing.relation == "in" and not room.kind and not room.kinds and room.relation == "with"
+    return room.support if told and room else None
 
 
 def _called(there: Sequence[Seen], name: str, every: bool, fits: _Constraints) -> list[Seen]:
@@ -155,10 +165,9 @@ def extremes(objects: Sequence[Seen], size: str) -> list[Seen]:
     if not size or len(objects) < 2:
         return list(objects)
     ranked = sorted(objects, key=lambda t: measure(t, size), reverse=size not in _SMALL)
-    first, second = measure(ranked[0], size), measure(ranked[1], size)
-    comparing = size.endswith(("er", "est"))
-    clear = max(first, second) >= (_PLAIN if not comparing else 1.01) * min(first, second)
-    return ranked[:1] if clear else list(objects) if not comparing else ranked[:2]
+    first = measure(ranked[0], size)
+    ratio = 1.01 if size.endswith(("er", "est")) else _PLAIN if size in _UPRIGHT | _LEVEL else _PLAIN_VOLUME
+    return [t for t in ranked if max(first, measure(t, size)) < ratio * min(first, measure(t, size))]
 
 
 def measure(obj: Seen, size: str) -> float:

@@ -13,6 +13,7 @@ from eqa_nodes.core.language.naming import in_group, known_names
 from eqa_nodes.core.language.query import Thing
 
 _BEHIND_DOORS = ("fruit", "vegetable", "food", "drink", "cutlery")
+_LISTED_USES = 0.7  # what else may serve a purpose nobody can list
 _HALF = 0.5  # of a house that was not looked over
 _NAMED = 6  # groups of objects that are named before the rest is counted
 _LISTED = 3  # groups of objects that a sentence tells apart; of more it tells the number
@@ -160,13 +161,13 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
             return None
         return RuleAnswer(said, base[1] * surveyed(base[0]), (base[0],), 0.75 * base[1])
     seen = scene.overview(thing.room)
-    if seen <= _LOOKED - (0.0 if thing.room else _LOOKED - _HALF) or scene.has_others(thing.room):
+    if seen <= (_LOOKED if thing.room else _HALF) or scene.has_others(thing.room) or (thing.kinds and not thing.room):
         return None
-    rooms = scene.rooms(thing.room) if thing.room else scene.all_rooms()
-    where = (f"nothing like that was seen in the {thing.room}, of which {seen:.0%} was in view" if thing.room else
-             f"no {singular(thing.kind) if thing.kind else 'such thing'} was seen in the {len(rooms)} rooms")
-    where = where.replace("%", " %")
-    return RuleAnswer(f"{said}: {where}", 0.9 * seen, tuple(scene.in_room(thing.room)[:1]))
+    where = f"no {singular(thing.kind) if thing.kind else 'such thing'} was seen in the {len(scene.all_rooms())} rooms"
+    if thing.room:
+        where = f"nothing like that was seen in the {thing.room}, of which {100 * seen:.0f} % was in view"
+    sure = 0.9 * seen * (_LISTED_USES if thing.kinds else 1.0)
+    return RuleAnswer(f"{said}: {where}", sure, tuple(scene.in_room(thing.room)[:1]))
 
 
 def none_so(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | None:
