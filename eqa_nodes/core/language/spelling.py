@@ -21,7 +21,7 @@ _SLIP = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _SLIPS), key=len, rev
 _ARTICLES, _BEFORE = frozenset(("a", "an", "the")), frozenset((*entries("idle"), "in", "on", "under", "from", "near"))
 # Costs of a letter left out or added, changed, changed for one that sounds alike, of two exchanged, of another initial.
 _MISSED, _CHANGED, _ALIKE, _SWAPPED, _OTHER_START = 0.9, 1.3, 0.7, 0.6, 0.5
-_MOST_SHORT, _MOST = 1.4, 2.3  # what a word of up to five letters, and a longer one, may cost
+_MOST_SHORT, _MOST = 1.4, 2.3  # what a word of up to six letters, and a longer one, may cost
 _CLEAR = 0.25  # how much nearer a word must be than the next
 _OFTEN = 20.0  # or how much more often it is written
 _SOUND = {frozenset(pair) for pair in ("ck", "sz", "iy", "ei", "ae", "fv", "cs", "ao")}
@@ -31,7 +31,7 @@ _SOUND = {frozenset(pair) for pair in ("ck", "sz", "iy", "ei", "ae", "fv", "cs",
 def words() -> frozenset[str]:
     """Return every single word of the vocabulary, with its plural."""
     listed = {*known_names(), *room_words(), *state_words(), *MATERIALS, *(word for word, _ in groups("other_colours")),
-              *entries("asking"), *entries("around_states"), *entries("room_orders")}
+              *entries("asking"), *entries("fillers"), *entries("around_states"), *entries("room_orders")}
     single = {word for text in listed for word in text.split()} | COMMON_WORDS
     return frozenset(single | {plural(word) for word in single if len(word) > 2 and word not in _BEFORE})
 
@@ -77,7 +77,7 @@ def _whole_names() -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _mended(word: str) -> str:
-    if len(word) < 3 or not word.isascii() or not word.isalpha() or is_word(word):
+    if len(word) < 4 or not word.isascii() or not word.isalpha() or is_word(word):
         return word
     once = re.sub(r"(.)\1{2,}", r"\1\1", word)  # "offff", "sooofa"
     guesses = [once, re.sub(r"(.)\1", r"\1", once), *([f"{word}g"] if word.endswith("in") else [])]  # "runnin"
@@ -113,9 +113,9 @@ def _near(word: str) -> Iterable[str]:
 def close_to(word: str, known: Iterable[str]) -> str:
     """Return the known word for a misspelt one, "" where none or several fit.
 
-    It is one letter off, of six letters or more two; of three letters two neighbours are exchanged.
+    It is one letter off, of seven letters or more two.
     """
-    most = _SWAPPED if len(word) < 4 else _MOST_SHORT if len(word) < 6 else _MOST
+    most = _MOST_SHORT if len(word) < 7 else _MOST
     near = sorted((cost, other) for other in dict.fromkeys(known) if other != word and abs(len(other) - len(word)) <= 2
                   and (cost := _cost(word, other)) <= most)
     if not near:
