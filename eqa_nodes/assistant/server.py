@@ -32,6 +32,7 @@ from eqa_nodes.wire.image_files import shrunk
 
 SIDE_PX = 768  # longer side of the map's picture
 VIEWS = 12  # maximum that one call of recall returns
+_SESSION = "assistant"  # name of the conversation: a server on stdin and stdout has one client
 
 
 class ToolReply(NamedTuple):
@@ -88,8 +89,8 @@ class RobotTools:
                       "running": live.running, "questions": [_brief(e) for e in self._questions.entries()]})
 
     def put(self, question: str, drive: bool, show: bool) -> Entry:
-        """Add a question to the robot's queue."""
-        return self._questions.put(question, may_explore=drive, show=show)
+        """Add a question to the robot's queue. "It" and "there" refer to the last question of this session."""
+        return self._questions.put(question, may_explore=drive, show=show, chat=_SESSION)
 
     def entry(self, number: int) -> Entry:
         """Return a question by its number."""
@@ -175,7 +176,7 @@ class Consent(BaseModel):
     drive: bool = Field(description="the robot may drive for this question")
 
 
-def _consent(question: Text, drive: bool, ctx: Context) -> Elicit[Consent] | Consent:
+def _consent(question: str, drive: bool, ctx: Context) -> Elicit[Consent] | Consent:
     """Ask the person at the client if a drive is requested. Raises ToolError for a client that cannot ask."""
     if not drive:
         return Consent(drive=False)
@@ -204,19 +205,19 @@ class RobotServer:
         for tool in ends:
             self.mcp.add_tool(tool, annotations=_ENDS, structured_output=False)
 
-    async def ask_memory(self, question: Text, ctx: Context, wait_s: Seconds = WAIT_S) -> Blocks:
+    async def ask_memory(self, question: str, ctx: Context, wait_s: Seconds = WAIT_S) -> Blocks:
         """Ask the robot a question about its place. It answers from its memory and its current view; it does not drive.
         """
         return await self._asked(ctx, question, False, False, wait_s)
 
-    async def ask(self, question: Text, ctx: Context, drive: bool = True, show: bool = False,
+    async def ask(self, question: str, ctx: Context, drive: bool = True, show: bool = False,
                   wait_s: Seconds = WAIT_S) -> Blocks:
         """Ask the robot a question about its place. drive: the robot may drive to find the answer; show: it then drives
         to where the answer can be seen. Questions wait in the robot's queue.
         """
         return await self._asked(ctx, question, drive, show, wait_s)
 
-    async def ask_confirmed(self, question: Text, consent: Annotated[ElicitationResult[Consent], Resolve(_consent)],
+    async def ask_confirmed(self, question: str, consent: Annotated[ElicitationResult[Consent], Resolve(_consent)],
                             ctx: Context, drive: bool = True, show: bool = False, wait_s: Seconds = WAIT_S) -> Blocks:
         """Ask the robot a question about its place. drive: the robot may drive to find the answer, after the user has
         agreed; show: it then drives to where the answer can be seen. Questions wait in the robot's queue.

@@ -33,10 +33,12 @@ def shown(text: str) -> str:
 
 
 def print_answer(console: Console, answer: Answer) -> None:
-    """Print an answer, each piece of evidence, and the cost, one line each however long it is."""
+    """Print how the question was understood, the answer, each piece of evidence, and the cost, one line each."""
     from eqa_nodes.core.memory.times import clock_phrase  # imported here, because refusals are printed without memory
 
     say = partial(console.print, soft_wrap=True)  # terminals wrap lines themselves, and files must not be wrapped
+    if answer.understood:
+        say(f"understood: {shown(answer.understood)}", style="dim")
     if answer.error:
         say(f"[red]{answer.error.name}[/red]: {shown(answer.message)}")
     say(f"[bold]{shown(answer.text) or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")

@@ -34,6 +34,7 @@ _BEAT_S = 1.0  # maximum interval of lines: either side notices that the other h
 RECORDINGS = 4  # maximum number of spoken questions at once, including the one being recognised
 LEAST_SILENCE_S, MOST_SILENCE_S = 2.0, 3600.0  # range of --dead-man
 _CHECKS = 4  # checks for an open page within that limit
+_CHAT = 64  # maximum length of the name of a page's conversation
 
 
 class PageWatch:
@@ -199,10 +200,13 @@ class Console:
 
     def _put(self, request: Request, body: Mapping[str, Any]) -> Response:
         text, explore, show = body.get("text"), body.get("explore", True), body.get("show", False)
+        chat = body.get("chat", "")
         if not isinstance(text, str) or not isinstance(explore, bool) or not isinstance(show, bool):
             raise RequestRefused("a question is a text, and explore and show are true or false", 400)
+        if not isinstance(chat, str) or len(chat) > _CHAT:
+            raise RequestRefused(f"chat is a text of at most {_CHAT} characters", 400)
         self.watch.alive()
-        return Json({"id": self.questions.put(text, explore, show).id})
+        return Json({"id": self.questions.put(text, explore, show, chat).id})
 
     def _speech(self, request: Request, body: Mapping[str, Any]) -> Response:
         """Return the words of a recording. They are not asked yet: the page shows them first."""

@@ -14,6 +14,7 @@ from eqa_nodes.console.live import Feed
 from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode, StorageError
+from eqa_nodes.core.language.conversation import Conversations
 from eqa_nodes.core.storage.text import shown_name
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.progress import Progress
@@ -42,6 +43,7 @@ class Questions:
         self._turn = threading.Condition()
         self._keeping = threading.Lock()
         self._closing = False
+        self._conversations = Conversations()
         self._threads: list[threading.Thread] = []
 
     def begin(self, robot: WatchedRobot) -> None:
@@ -70,18 +72,24 @@ class Questions:
                 raise RequestRefused(f"there is no question {number} (any more)", 404)
             return self._entries[number]
 
-    def put(self, text: str, may_explore: bool = True, show: bool = False) -> Entry:
-        """Add a question to the queue. Raises RequestRefused if it is not a question or too many wait."""
+    def put(self, text: str, may_explore: bool = True, show: bool = False, chat: str = "") -> Entry:
+        """Add a question to the queue. Raises RequestRefused if it is not a question or too many wait.
+
+        chat: name of the client's conversation, to whose last question "it" and "there" refer; "" = none.
+        """
         try:
-            text = check_question(text)
+            words = check_question(text)
         except BadQuestion as error:
             raise RequestRefused(str(error), 400) from error
         with self._turn:
             if sum(e.state == WAITING for e in self._entries.values()) >= MAX_WAITING:
                 raise RequestRefused(f"{MAX_WAITING} questions wait already: wait for an answer, or take one back")
+            conversation = self._conversations.of(chat)
+            text = conversation.question(words)
             question = self._template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore,
                                                        show=show)
-            entry = self._entries[self._next] = Entry(self._next, question)
+            entry = self._entries[self._next] = Entry(self._next, question, "" if text == words else words,
+                                                      conversation)
             self._next += 1
             for old in [e.id for e in self._entries.values() if e.state == ENDED][:-KEPT]:
                 del self._entries[old]
@@ -149,6 +157,7 @@ class Questions:
         finally:
             with self._turn:
                 entry.state, entry.answer, entry.stopping = ENDED, answer, False
+                entry.conversation.answered(entry.question.text, answer.text)
                 self._turn.notify_all()
             self._feed.ring()
 

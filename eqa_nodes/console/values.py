@@ -13,6 +13,7 @@ from eqa_nodes.bench.report.calls import card_of, chosen_pictures
 from eqa_nodes.bench.report.pictures import Outline
 from eqa_nodes.console.live import Live
 from eqa_nodes.core.errors import EqaError, ErrorCode
+from eqa_nodes.core.language.conversation import Conversation
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.measures import shown_note
@@ -20,6 +21,7 @@ from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Question, Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision, destinations
 from eqa_nodes.core.types.views import Cloud, Keyframe
+from eqa_nodes.voice.audio import spoken
 
 WAITING, ASKING, ENDED = "waiting", "asking", "ended"
 
@@ -82,12 +84,15 @@ class Proof(NamedTuple):
 class Entry:
     """A question of the page. asked: wall clock, seconds since 1970; trouble: an error besides the answer.
 
+    words: what the person wrote, if the question was completed from the one before it; "" = the question's own text.
     given: it was sent to the robot; place: where it was asked; replay: run and number of the episode, "" = it was not
     kept.
     """
 
     id: int
     question: Question
+    words: str = ""
+    conversation: Conversation = field(default_factory=Conversation)
     asked: float = field(default_factory=time.time)
     state: str = WAITING
     given: bool = False
@@ -133,7 +138,8 @@ def shown_entry(entry: Entry) -> Plain:
     progress = {"phase": p.phase, "steps": p.steps, "metres": round(p.metres, 1), "reason": p.reason,
                 "place": p.place} if p else None
     answer = shown_answer(entry.answer) if entry.answer else {}
-    return {"id": entry.id, "question": entry.question.text, "explore": entry.question.may_explore,
+    return {"id": entry.id, "question": entry.question.text, "words": entry.words,
+            "explore": entry.question.may_explore,
             "asked": entry.asked, "state": entry.state, "stopping": entry.stopping, "progress": progress,
             "trouble": entry.trouble, "replay": entry.replay, **answer, "proofs": list(map(_proof, entry.proofs))}
 
@@ -143,7 +149,8 @@ def shown_answer(answer: Answer) -> Plain:
     r = answer.receipt
     error = "" if answer.error is ErrorCode.NONE else answer.error.name
     return {"answer": answer.text, "confidence": answer.confidence, "abstained": answer.abstained, "error": error,
-            "message": answer.message, "shown": answer.shown,
+            "message": answer.message, "shown": answer.shown, "understood": answer.understood,
+            "spoken": spoken(answer),
             "cost": {"steps": r.steps, "metres": round(r.metres, 1), "way": r.way(),
                      "seconds": round(r.seconds, 1), "calls": r.calls,
                      "tokens": r.tokens_in + r.tokens_out, "money": r.money, "privileged": list(r.privileged)}}

@@ -18,6 +18,8 @@ from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, StorageError
+from eqa_nodes.core.language.conversation import Conversation
+from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory import MemoryStore, open_file
 from eqa_nodes.core.memory.times import unclear_time
 from eqa_nodes.core.types.geometry import Pose2
@@ -48,7 +50,10 @@ class Place(Protocol):
     """A place in which a question can be asked."""
 
     def ask(self, question: str) -> Asked:
-        """Ask and wait for the answer. Raises EqaError if it cannot be asked; an episode's error is in the answer."""
+        """Ask and wait for the answer. Raises EqaError if it cannot be asked; an episode's error is in the answer.
+
+        "It", "there" and "the other one" refer to the last question asked in this place.
+        """
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,7 @@ class Scene:
     config: RunConfig = field(repr=False)
     start: Pose2 | None = None
     seed: int = 0
+    conversation: Conversation = field(default_factory=Conversation, repr=False, compare=False)
 
     def ask(self, question: str, reply: Reply | None = None) -> Asked:
         """Let the robot explore until it can answer. Raises EqaError.
@@ -66,7 +72,7 @@ class Scene:
         reply: called with each inquiry of the robot (drive="confirm", ask_back=True of the scene); returns the number
         of an option or 0.
         """
-        check_question(question)
+        question = self.conversation.question(check_question(question))
         replies = Replies()
         heard = replying(reply, replies.reply)
 
@@ -77,6 +83,7 @@ class Scene:
         with TemporaryDirectory(prefix="eqa-") as folder, closing(open_runner(
                 replace(self.config, folder=Path(folder)), listen, replies=replies if reply else None)) as runner:
             result = runner.run(self._sample(question))
+        self.conversation.answered(question, result.answer.text)
         return Asked(question, result.answer, result.trace or EpisodeTrace(question, answer=result.answer))
 
     @contextmanager
@@ -102,13 +109,15 @@ class History:
     path: Path
     config: RunConfig = field(repr=False)
     bag: BagOptions | None = None
+    conversation: Conversation = field(default_factory=Conversation, repr=False, compare=False)
 
     def ask(self, question: str) -> Asked:
         """Answer from the recording. Raises EqaError."""
-        check_question(question)
+        question = self.conversation.question(check_question(question))
         source = self._source()
         with closing(open_history_runner(self.config, lambda sample: source, cache_folder(None))) as runner:
             result = runner.run(Sample("question", question, ""))
+        self.conversation.answered(question, result.answer.text)
         return Asked(question, result.answer, result.trace or EpisodeTrace(question, answer=result.answer))
 
     def __iter__(self) -> Iterator[Frame]:
@@ -140,20 +149,22 @@ class Memory(_Closing):
 
     def __init__(self, path: Path) -> None:
         """Raises StorageError for a file that is missing or not a memory file."""
-        self._store = open_file(path)
+        self._store, self._conversation = open_file(path), Conversation()
 
     def ask(self, question: str) -> Asked:
         """Answer a question about the past: "When did you last see the mug?", "What changed since yesterday?"
 
         Raises BadQuestion for other questions, and if no memory fits.
         """
+        question = self._conversation.question(check_question(question))
         store = self._at_this_time()
-        said = store.recollect(check_question(question))
+        said = store.recollect(question)
         if said is None:
             raise BadQuestion(unclear_time(question, store.now_ns) or "memory itself answers questions about the past, "
                               "about objects that it has seen; ask a scene, a history or the robot")
         views = [store.keyframe(e.keyframe_id) for e in said.evidence]
-        answer = Answer(said.text, said.confidence, evidence=said.evidence)
+        answer = Answer(said.text, said.confidence, evidence=said.evidence, understood=understand(question).said)
+        self._conversation.answered(question, said.text)
         return Asked(question, answer, EpisodeTrace(question, keyframes=[v for v in views if v], answer=answer))
 
     def recall(self, text: str = "", limit: int = 5) -> list[View]:
@@ -187,7 +198,7 @@ class Robot(_Closing):
 
         domain = {"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}
         self._robot: RosRobot = RosRobot(domain, lambda: None, namespace=namespace, remap=remap)
-        self._limits = limits
+        self._limits, self._conversation = limits, Conversation()
 
     def ask(self, question: str, drive: bool = True, show: bool = False, reply: Reply | None = None) -> Asked:
         """Ask and wait. drive: the robot may drive to find the answer; show: it then drives to the evidence.
@@ -196,8 +207,10 @@ class Robot(_Closing):
         or 0. Raises EqaError; an interrupt cancels this question.
         """
         self._robot.inquired = replying(reply, self._robot.reply)
-        asked = Question(check_question(question), limits=self._limits, may_explore=drive, show=show)
+        question = self._conversation.question(check_question(question))
+        asked = Question(question, limits=self._limits, may_explore=drive, show=show)
         answer = self._robot.ask(asked, lambda progress: None, threading.Event())
+        self._conversation.answered(question, answer.text)
         trace = replace(self._robot.live.trace(question), grid=self._robot.grid(), answer=answer)
         known = {view.id for view in trace.keyframes}
         for evidence in answer.evidence:

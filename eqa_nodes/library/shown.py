@@ -112,7 +112,16 @@ class Asked:
     def __iter__(self) -> Iterator[View]:
         return iter(self.views)
 
+    @property
+    def understood(self) -> str:
+        """How the question was understood, in words; "" if the parser did not understand it."""
+        return self.answer.understood
+
     def __str__(self) -> str:
+        understood = f"understood: {self.understood}\n" if self.understood else ""
+        return understood + self._in_words()
+
+    def _in_words(self) -> str:
         words = self.answer.text or "I do not know."
         said = f": {self.answer.message}" if self.answer.message else ""
         return f"{words} (confidence {self.answer.confidence:.2f}){said}"
@@ -124,7 +133,8 @@ class Asked:
         pictures = "".join(self._figure(e) for e in self.answer.evidence)
         svg = self.map.svg
         drawn = f'<img style="max-width:{_PX}px" src="{_data(svg.encode(), "svg+xml")}">' if svg else ""
-        return (f"<p>{escape(self.question)}</p><p><b>{escape(str(self))}</b></p>{pictures}{drawn}"
+        understood = f"<br><small>understood: {escape(self.understood)}</small>" if self.understood else ""
+        return (f"<p>{escape(self.question)}{understood}</p><p><b>{escape(self._in_words())}</b></p>{pictures}{drawn}"
                 f"<p><small>{escape(cost)}</small></p>")
 
     def _figure(self, evidence: Evidence) -> str:

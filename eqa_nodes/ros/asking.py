@@ -95,12 +95,11 @@ class Goal:
         empty = interface(ACTIONS["ask"].type).Result
         self.answer = answer
         try:
-            self._result = convert.fill_answer(empty(), answer)
+            self._result = convert.fill_result(empty(), answer)
             serialize_message(self._result)
         except Exception as error:
             self.answer = internal(error)
-            self._result = convert.fill_answer(empty(), self.answer)
-        self._result.shown = self.answer.shown
+            self._result = convert.fill_result(empty(), self.answer)
 
 
 class AskServer:

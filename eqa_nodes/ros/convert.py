@@ -374,7 +374,7 @@ def evidence_msg(e: questions.Evidence) -> eqa.Evidence:
 
 
 def fill_answer(message: Any, answer: questions.Answer) -> Any:
-    """Write an answer into an Ask result or an AnswerQuestion response and return it."""
+    """Write an answer into a message, such as an AnswerQuestion response, and return it."""
     message.answer, message.abstained = stored(answer.text), answer.abstained
     message.confidence = float(answer.confidence)
     message.evidence = [evidence_msg(e) for e in answer.evidence]
@@ -383,12 +383,16 @@ def fill_answer(message: Any, answer: questions.Answer) -> Any:
     return message
 
 
+def fill_result(message: Any, answer: questions.Answer) -> Any:
+    """Write the end of a question into an Ask result or an Answer and return it."""
+    message.shown, message.understood = answer.shown, stored(answer.understood)
+    return fill_answer(message, answer)
+
+
 def answer_msg(answer: questions.Answer, question: questions.Question, stamp_ns: int) -> eqa.Answer:
     """Answer -> message. stamp_ns: stamp of the newest observation at the end of the question."""
-    message = eqa.Answer(header=header(stamp_ns), question_id=stored(question.id), question=stored(question.text),
-                         shown=answer.shown)
-    fill_answer(message, answer)
-    return message
+    message = eqa.Answer(header=header(stamp_ns), question_id=stored(question.id), question=stored(question.text))
+    return fill_result(message, answer)
 
 
 def decision_msg(decision: TraceDecision, goal: Pose2, explored: float) -> eqa.Decision:

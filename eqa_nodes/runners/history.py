@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.agent.reporting import CallRecorder
+from eqa_nodes.core.agent.resolving import read_as
 from eqa_nodes.core.answerers.common import check_question, refusal
 from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.errors import EqaError, StorageError
@@ -159,7 +160,7 @@ class HistoryRunner:
         spots = views.kept.spots
         evidence = tuple(e._replace(note=_note(e.note, views.kept), **spots[str(e.keyframe_id)]._asdict())
                          for e in answer.evidence)
-        answer = replace(answer, evidence=evidence,
+        answer = replace(answer, evidence=evidence, understood=read_as(question),
                          receipt=replace(answer.receipt, seconds=time.monotonic() - began))
         trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer,
                               refused={f"history: {why}": n for why, n in views.kept.dropped.items()}, calls=calls)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.language.query import DID_YOU_MEAN, MEANT
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.voice.recogniser import MOST_S, RATE_HZ, BadSound, Sound, of_pcm
 
@@ -73,7 +74,13 @@ def speak(text: str) -> None:
 
 
 def spoken(answer: Answer) -> str:
-    """Return the text to read aloud for an answer."""
+    """Return the text to read aloud for an answer.
+
+    How the question was understood is said only if it was not understood, or if a person said what it means.
+    """
     if answer.error:
         return f"The question ended with an error: {answer.error.name.replace('_', ' ').lower()}."
-    return "I do not know." if answer.abstained else answer.text
+    if answer.abstained:
+        return answer.message if DID_YOU_MEAN in answer.message else "I do not know."
+    understood = f"Understood: {answer.understood}. " if answer.understood and MEANT in answer.message else ""
+    return understood + answer.text

@@ -366,7 +366,8 @@ def answer_of(m: Any) -> Answer:
     """Return the answer of an eqa_interfaces/Answer, a result of the action Ask, or a response of AnswerQuestion."""
     receipt = replace(receipt_of(m.receipt), limit=limit_in(m.error_message))
     return Answer(str(m.answer), float(m.confidence), bool(m.abstained), evidence_of(m.evidence), receipt,
-                  ErrorCode(int(m.error_code)), str(m.error_message), bool(getattr(m, "shown", False)))
+                  ErrorCode(int(m.error_code)), str(m.error_message), bool(getattr(m, "shown", False)),
+                  str(getattr(m, "understood", "")))
 
 
 def decision_of(m: Any) -> TraceDecision:

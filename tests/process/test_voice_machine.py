@@ -62,4 +62,9 @@ def test_an_answer_is_read_aloud(programs: Path) -> None:
 
 def test_what_is_said_of_no_answer_is_honest() -> None:
     assert spoken(Answer(abstained=True)) == "I do not know."
+    refused = "I do not understand 'clox'. Did you mean: How many clocks are there?"
+    assert spoken(Answer(abstained=True, message=refused)) == refused
+    clear, chosen = (Answer("3", 0.9, message=message, understood="how many clocks") for message in (
+        "", "'How many clox?' was understood as How many clocks are there?"))
+    assert spoken(clear) == "3" and spoken(chosen) == "Understood: how many clocks. 3"
     assert spoken(Answer(abstained=True, error=ErrorCode.NODE_LOST)) == "The question ended with an error: node lost."

@@ -8,6 +8,7 @@ const camera = new Picture(el("camera"), 150, text => { el("camera-note").textCo
 const map = new Picture(el("map"), 400);
 const SILENT_MS = 3500;  // the console sends something every second
 const own = new Set();  // the questions of this page, whose answers may be read aloud
+const chat = [...crypto.getRandomValues(new Uint32Array(4))].join("-");  // "it" refers to the last question of this page
 let heard = 0, sampled = null;
 let live = { ready: false, troubles: [] }, questions = [], drawn = "", called = "", lost = false, events = null, heartbeat = null;
 
@@ -134,7 +135,7 @@ function showQuestions() {
   const first = asking ?? ended[0];
   fill(el("current"), [...(first ? [first] : []), ...waiting]);
   fill(el("entries"), ended.filter(q => q !== first));
-  for (const q of ended) if (own.delete(q.id) && q.error !== "CANCELED") say(q.error ? "The question ended with an error." : q.abstained ? "I do not know." : q.answer);
+  for (const q of ended) if (own.delete(q.id) && q.error !== "CANCELED") say(q.spoken);
   const aloud = ended[0] ? `${ended[0].question} ${ended[0].error || ended[0].answer || "I do not know."}` : "";
   if (el("aloud").textContent !== aloud) el("aloud").textContent = aloud;
   el("history").hidden = !el("entries").childElementCount;
@@ -178,8 +179,9 @@ function fill(parent, entries) {
 }
 
 function card(entry) {
-  const head = make("div", { className: "head" }, make("h2", { textContent: entry.question }));
+  const head = make("div", { className: "head" }, make("h2", { textContent: entry.words || entry.question }));
   const made = make("article", { className: "card entry " + entry.state }, head);
+  if (entry.words) made.append(make("p", { className: "soft", textContent: "understood as: " + entry.question }));
   if (entry.state === "waiting") {
     head.append(takeBack(entry, "Take back"));
     made.append(make("p", { className: "soft", textContent: !live.ready ? "waits until the robot has started"
@@ -213,7 +215,7 @@ async function act(path, body) {
 async function put(event) {
   event.preventDefault();
   const text = el("text").value;
-  const id = (await act("/questions", { text, explore: el("explore").checked, show: el("show").checked && el("explore").checked }))?.id;
+  const id = (await act("/questions", { text, chat, explore: el("explore").checked, show: el("show").checked && el("explore").checked }))?.id;
   if (id === undefined) return;
   own.add(id);
   note("");

@@ -73,8 +73,14 @@ export function shot(url, alt, outlines) {
   return box;
 }
 
-// An answer, an honest "I do not know", or an error by its name.
+// How the question was understood, and its result.
 export function answerOf(entry) {
+  if (!entry.understood) return resultOf(entry);
+  return make("div", {}, make("p", { className: "soft", textContent: "understood: " + entry.understood }), resultOf(entry));
+}
+
+// An answer, an honest "I do not know", or an error by its name.
+function resultOf(entry) {
   if (entry.error === "CANCELED") return make("p", { className: "answer none", textContent: "Stopped." });
   if (entry.error) {
     return make("div", { className: "error" }, make("b", { textContent: entry.error.replaceAll("_", " ").toLowerCase() }),

@@ -11,8 +11,9 @@ from eqa_nodes.core.agent.config import ASKING, NEVER, NEWEST, AgentConfig
 from eqa_nodes.core.agent.driving import DriveExecutor
 from eqa_nodes.core.agent.memory_first import MemoryFirst
 from eqa_nodes.core.agent.model_decides import with_model
-from eqa_nodes.core.agent.person import Dialogue, needs_resolving, resolve
+from eqa_nodes.core.agent.person import Dialogue
 from eqa_nodes.core.agent.reporting import CallRecorder, EpisodeContext, Reporter
+from eqa_nodes.core.agent.resolving import needs_resolving, read_as, resolve
 from eqa_nodes.core.agent.stopping import Answers, Stop
 from eqa_nodes.core.agent.strategies import strategy_of
 from eqa_nodes.core.answerers.common import check_question
@@ -63,7 +64,7 @@ class Episode:
             check_question(self.question.text)
             check_limits(self.question.limits)
             if self.config.ask_back:
-                resolved = resolve(self.question, self.context.ports.memory, self.person)
+                resolved = resolve(self.question, self.context.ports.memory, self.person, self._not_understood())
                 return resolved.complete(self._with_question(resolved.question).run())
             self.ledger.begin()
             answer = self.answers.last = self.memory.refused() or self._without_exploring() or self.explore()
@@ -73,7 +74,7 @@ class Episode:
         except EqaError as error:
             answer = self.answers.failed(error)
         answer = answer.saying(self.driver.not_allowed(), limit_in_words(self.ledger.limit))
-        return replace(answer, receipt=self.ledger.receipt(self.memory.privileged))
+        return replace(answer, receipt=self.ledger.receipt(self.memory.privileged), understood=read_as(self.question))
 
     def explore(self) -> Answer:
         """Look, decide and drive until an answer is certain enough, nothing is left to explore or a limit is reached.
@@ -102,9 +103,17 @@ class Episode:
                 break
         return self.strategy.closing_answer("")
 
-    def unclear(self) -> bool:
-        """Return whether a person must be asked what the question means. Raises EqaError if memory fails."""
-        return self.config.ask_back and needs_resolving(self.question, self.context.ports.memory)
+    def unclear(self, refused: bool = False) -> bool:
+        """Return whether a person must be asked what the question means. Raises EqaError if memory fails.
+
+        refused: whether the answerer does not understand it.
+        """
+        return self.config.ask_back and needs_resolving(self.question, self.context.ports.memory, refused)
+
+    def _not_understood(self) -> bool:
+        """Return whether the question will end without an answer because the answerer does not understand it."""
+        refused = self.memory.refused()
+        return refused is not None and refused.abstained
 
     def _without_exploring(self) -> Answer | None:
         """Return the answer if the robot need not or may not explore; None otherwise."""

@@ -1,4 +1,4 @@
-"""Inquiries to a person while the agent works on a question: what it means, and whether the robot may drive."""
+"""Inquiries to a person while the agent works on a question, and the permission to drive."""
 
 from __future__ import annotations
 
@@ -7,24 +7,16 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple
 
 from eqa_nodes.core.agent.reporting import EpisodeContext
-from eqa_nodes.core.answerers.common import labelled
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.language.ambiguity import Ambiguity, ambiguity, known_of
-from eqa_nodes.core.protocols import ViewMemory
 from eqa_nodes.core.types.floor import Decision, joined, parted
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.inquiries import DRY, GO, MAY_I_DRIVE, NO_REPLY, WHICH, Inquiry
-from eqa_nodes.core.types.questions import Answer, Question, RecallQuery
+from eqa_nodes.core.types.inquiries import DRY, GO, MAY_I_DRIVE, NO_REPLY, Inquiry
 
 YES, ELSEWHERE, ENOUGH = 1, 2, 3  # the numbers of the options
 _OPTIONS = ("yes", "no, look elsewhere", "no, answer from what you know")
 _POLL_S = 0.1  # interval of checks whether the question was canceled
-_VIEWS = 200  # maximum number of views in memory from which rooms and objects are named
-_TIMES = 2  # maximum number of inquiries about the meaning of one question
 _SHOWN = 4  # number of drives that a dry drive lists: the first look round, and goals
 _HERE_M = 0.1  # a shorter drive is a turn on the spot
 _TO = re.compile(r"(?:^|.*\b)(?:goes|going) to (?P<place>[^:;]+)(?:: (?P<why>.*))?$", re.DOTALL)
@@ -84,63 +76,6 @@ class Dialogue:
         reply = ports.person.ask(inquiry, lambda: report.inquired(inquiry, decision), ledger.canceled)
         report.inquired(inquiry._replace(reply=reply), None)
         return reply
-
-
-class ResolvedQuestion(NamedTuple):
-    """A question as it is understood. said: note on that for the answer's message, "" if the question was clear.
-
-    privileged: privileged components that the options were derived from.
-    """
-
-    question: Question
-    said: str = ""
-    privileged: tuple[str, ...] = ()
-
-    def complete(self, answer: Answer) -> Answer:
-        """Return the answer to the question, which also says how the question was understood."""
-        if not self.said:
-            return answer
-        privileged = tuple(sorted({*answer.receipt.privileged, *self.privileged}))
-        return replace(answer, message=self.said, receipt=replace(answer.receipt, privileged=privileged)).saying(
-            answer.message)
-
-
-def resolve(question: Question, memory: ViewMemory, person: Dialogue) -> ResolvedQuestion:
-    """Return the question as the person means it; ask the person if it fits several things in memory, or none.
-
-    Without a reply the question stays as it was asked. Raises Canceled.
-    """
-    said, privileged = list[str](), tuple[str, ...]()
-    for _ in range(_TIMES):
-        unclear, seen = _meanings(question, memory)
-        if unclear is None:
-            break
-        privileged = seen
-        options = tuple(meaning.option for meaning in unclear.meanings)
-        reply = person.ask(WHICH, unclear.text, options)
-        if reply == NO_REPLY:
-            said.append(f"nobody said which {unclear.what!r} is meant ({', '.join(options)}): understood as asked")
-            break
-        meaning = unclear.meanings[reply - 1]
-        said.append(f"{unclear.what!r} was understood as {meaning.option}")
-        if meaning.question == question.text:
-            break
-        question = question._replace(text=meaning.question)
-    return ResolvedQuestion(question, "; ".join(said), privileged)
-
-
-def needs_resolving(question: Question, memory: ViewMemory) -> bool:
-    """Return whether `resolve` would ask the person. Raises EqaError if memory does not answer."""
-    return _meanings(question, memory)[0] is not None
-
-
-def _meanings(question: Question, memory: ViewMemory) -> tuple[Ambiguity | None, tuple[str, ...]]:
-    """Return the meanings of a question given what is in memory, None if it is clear; and the privileged components."""
-    if question.choices:
-        return None, ()
-    views = [item.keyframe for item in memory.recall(RecallQuery(limit=_VIEWS))]
-    things = [(s.label.kind, s.label.room) for view in views for s in view.sightings]
-    return ambiguity(question.text, known_of([view.region for view in views], things)), labelled(views)
 
 
 class Permission:

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from eqa_nodes.core.agent.config import ASKING, AgentConfig
 from eqa_nodes.core.agent.episode import Episode
+from eqa_nodes.core.agent.resolving import read_as
 from eqa_nodes.core.agent.stopping import make_stop
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import EqaError, ErrorCode, QueueFull
@@ -56,7 +57,7 @@ class Agent:
         limits = question.limits
         limits = limits._replace(tokens=_tighter(limits.tokens, self.config.max_tokens),
                                  money=_tighter(limits.money, self.config.max_money))
-        return Episode(self.ports, self.config, self._stop, understood(question._replace(limits=limits)), listener,
+        return Episode(self.ports, self.config, self._stop, with_wish(question._replace(limits=limits)), listener,
                        canceled, self._drive, turn)
 
     def cancel(self) -> None:
@@ -70,7 +71,7 @@ def _tighter(a: T, b: T) -> T:
     return min(a, b) if a and b else a or b
 
 
-def understood(question: Question) -> Question:
+def with_wish(question: Question) -> Question:
     """Return the question with a request to show something rephrased: "Show me the mug" -> "Where is the mug?"
     """
     text = "" if question.choices else wish(question.text)
@@ -98,7 +99,7 @@ class WaitingQuestion:
         except EqaError:  # the episode will fail with the same error and report it
             self._hopeless, answer = True, None
         if answer is not None:
-            answer.receipt = self._episode.ledger.receipt()
+            answer.receipt, answer.understood = self._episode.ledger.receipt(), read_as(self._episode.question)
         return answer
 
     def _considered(self) -> Answer | None:
@@ -108,7 +109,8 @@ class WaitingQuestion:
         else:
             check_question(episode.question.text)
             if (refused := episode.memory.refused()) is not None:
-                return refused
+                self._hopeless = refused.abstained and episode.unclear(refused=True)
+                return None if self._hopeless else refused
             self._begun = True
             self._hopeless = episode.question.show or episode.unclear() or episode.memory.recollection() is not None
             episode.answers.views.leave_to_recall()

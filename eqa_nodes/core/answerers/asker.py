@@ -20,6 +20,7 @@ from eqa_nodes.core.answerers.vlm_replies import (
 )
 from eqa_nodes.core.answerers.wordings import OWN
 from eqa_nodes.core.errors import LimitReached
+from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.ledger import BudgetedBackend
 from eqa_nodes.core.model import Backend, Choice, Completion, Message, Schema, ask_json
 from eqa_nodes.core.types.costs import CallAccount, RoleAccount, Usage
@@ -214,8 +215,9 @@ class PromptedModel:
     def _messages(self, prompt: str, question: Question, parts: Sequence[str | bytes],
                   views: Sequence[Keyframe]) -> tuple[Message, Message]:
         self._privileged = self._privileged or labelled(views)
-        text = self.models.role(role_of(prompt)).text(prompt)
-        return Message("system", (text,)), Message("user", (_as_data(question), *parts))
+        role = self.models.role(role_of(prompt))
+        asked = _as_data(question, in_other_words=role.wording == OWN)
+        return Message("system", (role.text(prompt),)), Message("user", (asked, *parts))
 
     def settle(self, question: Question, views: Sequence[Keyframe],
                look: Callable[[Question], tuple[ReadReply, Sequence[Keyframe]]]) -> Answer:
@@ -274,8 +276,14 @@ def _pointed(evidence: tuple[Evidence, ...], reply: ReadReply, shown: Sequence[K
                  for e in evidence)
 
 
-def _as_data(question: Question) -> str:
-    """Return the question as JSON between markers, so that quotes and line breaks in it cannot leave its string."""
-    choices = f"\nOne of these options, word for word, is the answer: {json.dumps(question.choices)}" \
-        if question.choices else ""
-    return f"<question>\n{json.dumps(check_question(question.text))}{choices}\n</question>"
+def _as_data(question: Question, in_other_words: bool) -> str:
+    """Return the question as JSON between markers, so that quotes and line breaks in it cannot leave its string.
+
+    in_other_words: add what the parser understood; the wordings of papers have no such line.
+    """
+    text = check_question(question.text)
+    understood = understand(text).said if in_other_words else ""
+    lines = [json.dumps(text), *([f"The question asks: {json.dumps(understood)}"] if understood else ())]
+    if question.choices:
+        lines.append(f"One of these options, word for word, is the answer: {json.dumps(question.choices)}")
+    return "\n".join(("<question>", *lines, "</question>"))

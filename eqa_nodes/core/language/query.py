@@ -7,6 +7,9 @@ from typing import NamedTuple
 from eqa_nodes.core.language.english import number_word, plural
 from eqa_nodes.core.language.targets import Compared, Target
 
+DID_YOU_MEAN = "Did you mean:"
+MEANT = "was understood as"  # in the message of an answer after a person said what is meant
+
 
 class Thing(NamedTuple):
     """A noun phrase: "two lit candles on the desk in the study" is candle, number 2, state lit, on (desk), study.
@@ -122,3 +125,11 @@ class Understood(NamedTuple):
     why: str = ""
     suggestions: tuple[str, ...] = ()
     question: str = ""  # the question in full words where it referred to the one before: "Is the lamp on?"
+
+    @property
+    def refusal(self) -> str:
+        """Why there is no query, with the questions that may have been meant; "" if there is one."""
+        if self.query is not None:
+            return ""
+        meant = f"{DID_YOU_MEAN} {' '.join(self.suggestions)}" if self.suggestions else ""
+        return " ".join(filter(None, (self.why, meant)))

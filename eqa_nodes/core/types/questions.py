@@ -216,7 +216,8 @@ class Answer:
     """The result of a question: a text with evidence, an abstention, or a named error.
 
     shown: whether the robot stands where the best evidence was seen from, and faces it; if that was requested and is
-    False, the message says why.
+    False, the message says why. understood: how the question was read, in words; "" if the parser did not understand
+    it.
     """
 
     text: str = ""
@@ -227,6 +228,7 @@ class Answer:
     error: ErrorCode = ErrorCode.NONE
     message: str = ""
     shown: bool = False
+    understood: str = ""
 
     def saying(self, *more: str) -> Answer:
         """Return the answer with texts added to its message; empty ones are ignored."""

@@ -105,8 +105,8 @@ def _known_in(text: str) -> Mapping[str, str]:
 
 def _question(written: str, seed: int) -> Question:
     """Parse the question, and the options of a multiple-choice one."""
-    first, _, rest = written.partition("\n")
-    choices = json.loads(rest[rest.index("["):]) if "[" in rest else []
+    first, *more = written.splitlines()
+    choices = next((json.loads(line[line.index("["):]) for line in more if line.startswith("One of these options")), ())
     return Question(json.loads(first), choices=tuple(choices), seed=seed)
 
 

@@ -219,11 +219,13 @@ def test_answers_with_evidence_and_errors() -> None:
     receipt = questions.Receipt(3, 1.5, 2.5, 4, 5, 6, ("LabelAnswerer",),
                                 roles=(questions.RoleCost("blind", "gpt", 1, 2, 3, 0.5),))
     proof = questions.Evidence(9, 10, rounded_as_in_message(Pose2(1.0, 2.0, 0.5)), "note")
-    answer = questions.Answer("red", 0.75, False, (proof,), receipt, ErrorCode.MODEL, "why")
-    back = messages.answer_of(over_the_wire(convert.fill_answer(Ask.Result(), answer)))
+    answer = questions.Answer("red", 0.75, False, (proof,), receipt, ErrorCode.MODEL, "why", True, "what colour")
+    back = messages.answer_of(over_the_wire(convert.fill_result(Ask.Result(), answer)))
     assert back.evidence[0].keyframe_id == 9 and back.evidence[0].pose.distance(answer.evidence[0].pose) == 0
     assert (back.text, back.confidence, back.receipt) == ("red", 0.75, receipt)
-    assert (back.error, back.message) == (ErrorCode.MODEL, "why")
+    assert (back.error, back.message, back.shown, back.understood) == (ErrorCode.MODEL, "why", True, "what colour")
+    published = over_the_wire(convert.answer_msg(answer, questions.Question("Red?", "q"), 7))
+    assert messages.answer_of(published) == back and (published.question, published.question_id) == ("Red?", "q")
 
 
 def test_error_codes_of_the_action_are_those_of_the_core() -> None:

@@ -27,6 +27,7 @@ from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.testing.waiting import WAIT_S
 from tests.fixtures.console_server import FakeRobot
+from tests.fixtures.follow_up import FIRST, FOLLOW_UP, IN_FULL, parse_follow_ups
 
 LOOKING = {"result", "look", "map", "recall", "objects", "status", "cancel", "stop"}
 
@@ -79,8 +80,18 @@ def test_an_answer_comes_with_the_picture_that_proves_it(mode: str) -> None:
         assert questions.entry(1).question.may_explore
     shown = facts(reply)
     assert (shown["answer"], shown["confidence"], shown["state"]) == ("in the study", 0.9, "ended")
+    assert shown["understood"] == "where the desk is"
     assert shown["cost"]["privileged"] == ["labels"] and [p["where"] for p in shown["proofs"]] == ["study"]
     assert [image.format for image in pictures(reply)] == ["JPEG"]
+
+
+def test_a_question_may_refer_to_the_last_one_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse_follow_ups(monkeypatch)
+    with robot_server() as (server, robot, _):
+        robot.go.set()
+        shown = list(map(facts, calls(server, ("ask", {"question": FIRST}), ("ask", {"question": FOLLOW_UP}))))
+    assert robot.asked == [FIRST, IN_FULL] and [(e["question"], e["words"]) for e in shown] == [
+        (FIRST, ""), (IN_FULL, FOLLOW_UP)]
 
 
 def test_nothing_drives_unless_the_server_was_started_so() -> None:

@@ -24,6 +24,12 @@ def test_an_answer_is_one_line_however_narrow_the_output() -> None:
     assert out.getvalue().splitlines()[0] == f"{text}  (confidence 0.85)"
 
 
+def test_how_a_question_was_understood_stands_above_its_answer() -> None:
+    out = io.StringIO()
+    print_answer(Console(file=out), Answer("3", 0.9, understood="how many clocks, of all kinds, in the whole house"))
+    assert out.getvalue().startswith("understood: how many clocks, of all kinds, in the whole house\n3  (")
+
+
 @pytest.mark.parametrize(("steps", "metres", "cost"), [
     (1, 0.2, "  1 step, 0.2 m, 2.0 s, 1 call, 12 tokens"), (12, 0.0, "  12 steps, 0.0 m, 2.0 s, 1 call, 12 tokens"),
     (0, 2.7, "  2.7 m, 2.0 s, 1 call, 12 tokens"),  # Nav2 drives, and nobody counts steps

@@ -20,11 +20,13 @@ from eqa_nodes.console.past import _moments
 from eqa_nodes.console.questions import KEPT, MAX_WAITING
 from eqa_nodes.console.values import RequestRefused, shown_decisions, shown_entry
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
+from eqa_nodes.core.language.query import Exchange
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.console_server import ANSWER, STORY, ended, serving
+from tests.fixtures.follow_up import FIRST, FOLLOW_UP, IN_FULL, parse_follow_ups
 
 
 def test_questions_are_asked_in_order_and_their_proof_is_kept(tmp_path: Path) -> None:
@@ -42,6 +44,23 @@ def test_questions_are_asked_in_order_and_their_proof_is_kept(tmp_path: Path) ->
     assert first.answer == ANSWER and second.final_pose == STORY.poses[11][1]
     assert read_samples(tmp_path / "own" / SAMPLES)[0].scene == "toy:fake"
     assert len(kept.decisions) == 1 and kept.grid is not None and [v.region for v in kept.keyframes] == ["study"]
+
+
+def test_a_question_may_refer_to_the_last_one_of_the_same_page(tmp_path: Path,
+                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    referred = parse_follow_ups(monkeypatch)
+    with serving(tmp_path) as (_, console, robot):
+        robot.go.set()
+        console.questions.put(FIRST, chat="page 1")
+        ended(console, 1)
+        console.questions.put(FOLLOW_UP, chat="page 1")
+        console.questions.put(FOLLOW_UP, chat="page 2")
+        ended(console, 3)
+        shown = [shown_entry(console.questions.entry(number)) for number in (1, 2, 3)]
+    assert referred == [Exchange(FIRST, "in the study")] and robot.asked == [FIRST, IN_FULL, FOLLOW_UP]
+    assert [(entry["question"], entry["words"]) for entry in shown] == [
+        (FIRST, ""), (IN_FULL, FOLLOW_UP), (FOLLOW_UP, "")]
+    assert shown[0]["understood"] == "where the desk is" and shown[0]["spoken"] == "in the study"
 
 
 def test_one_that_waits_is_taken_back_and_one_that_runs_is_called_off(tmp_path: Path) -> None:

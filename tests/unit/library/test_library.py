@@ -11,6 +11,7 @@ import pytest
 
 import eqa_nodes as eqa
 from eqa_nodes.core.errors import BadQuestion, ConfigError, StorageError, UnknownScene
+from eqa_nodes.core.language.query import Exchange
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.inquiries import MAY_I_DRIVE, Inquiry
@@ -19,6 +20,7 @@ from eqa_nodes.library.places import Scene, replying
 from eqa_nodes.library.shown import Asked
 from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.testing.waiting import WAIT_S, until
+from tests.fixtures.follow_up import FIRST, FOLLOW_UP, IN_FULL, parse_follow_ups
 from tests.fixtures.frames import LABELS, frame
 from tests.fixtures.histories import walk
 
@@ -37,7 +39,8 @@ def asked(house: Scene) -> Asked:
 
 
 def test_a_question_in_a_scene(asked: Asked) -> None:
-    assert asked.text.startswith("yes") and str(asked).startswith(asked.text)
+    assert asked.text.startswith("yes") and asked.understood
+    assert str(asked).startswith(f"understood: {asked.understood}\n{asked.text}")
     assert asked.answer.receipt.privileged == ("LabelAnswerer",) and asked.decisions
     assert list(asked) == list(asked.views)
     assert asked.evidence and {view.keyframe.id for view in asked.evidence} <= {view.keyframe.id for view in asked}
@@ -69,7 +72,7 @@ def test_the_robot_is_driven_by_hand(house: Scene) -> None:
 
 def test_limits_hold(house: Scene) -> None:
     asked = eqa.ask(eqa.scene("house:7", image="160x120", limits=Limits(steps=3)), "Is there a unicorn?")
-    assert asked.answer.abstained and asked.answer.receipt.steps <= 3 and str(asked).startswith("I do not know.")
+    assert asked.answer.abstained and asked.answer.receipt.steps <= 3 and "\nI do not know. (" in str(asked)
 
 
 def test_a_recording(tmp_path: Path) -> None:
@@ -78,6 +81,16 @@ def test_a_recording(tmp_path: Path) -> None:
     frames = list(recording)
     assert len(frames) == len(recording) == 5 and frames[0].rgb.ndim == 3
     assert eqa.ask(recording, "Is the door open?").text in ("yes", "no")
+
+
+def test_a_question_may_refer_to_the_one_before_it_in_the_same_place(tmp_path: Path,
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    referred = parse_follow_ups(monkeypatch)
+    write_openeqa(walk(5), tmp_path / "walk")
+    recording, other = (eqa.history(tmp_path / "walk", answerer="blind") for _ in range(2))
+    first = recording.ask(FIRST)
+    assert recording.ask(FOLLOW_UP).question == IN_FULL and referred == [Exchange(FIRST, first.text)]
+    assert other.ask(FOLLOW_UP).question == FOLLOW_UP
 
 
 def test_a_memory_file(tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evi
 from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.measuring import shown_first
-from eqa_nodes.core.answerers.label.parse import not_understood, parse
+from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.language.query import Query
+from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.floor import Candidate, shows_stairs
@@ -50,8 +51,8 @@ class LabelAnswerer:
         return Receipt(privileged=() if self._shown == {True} else _PRIVILEGED)
 
     def why_unanswerable(self, question: Question) -> str:
-        """Return that no rule understands the question, with examples that rules understand; "" where one does."""
-        return "" if parse(check_question(question.text)).form else _not_understood(question)
+        """Return why the question is not understood, with questions that may have been meant; "" if it is."""
+        return understand(check_question(question.text)).refusal
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return the rooms that the question names, else those where such objects usually are."""
@@ -101,7 +102,7 @@ def _note_of(found: RuleAnswer) -> str:
 def _not_understood(question: Question) -> str:
     if about_past(question.text) and not question.choices:
         return "memory holds nothing that fits this question about the past"
-    return not_understood(question.text)
+    return understand(question.text).refusal
 
 
 def _assessed(view: Keyframe, asked: Query, regions: Sequence[RankedRegion]) -> ViewAssessment:

@@ -1,26 +1,25 @@
-"""Inquiries to a person: what an unclear question means, and whether the robot may drive."""
+"""Inquiries to a person: whether the robot may drive."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.person import Replies
-from eqa_nodes.core.agent.questions import Agent, WaitingQuestion
-from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError
+from eqa_nodes.core.agent.questions import Agent
+from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.protocols import Nobody, Person, Ports
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, WeighedOption, joined, parted
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO, MAY_I_DRIVE, NO_REPLY, WHICH, Inquiry
+from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO, MAY_I_DRIVE, NO_REPLY, Inquiry
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Recalled, RecallQuery, ViewAssessment
-from eqa_nodes.core.types.views import Label, Sighting
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, ViewAssessment
 from eqa_nodes.testing.waiting import WAIT_S
-from tests.fixtures.agent_world import World, view
+from tests.fixtures.agent_world import World
 
 ROUND = "turn once on the spot (to see what is around)"
 RUNNER_UP = "a door, 3.0 m away: it is farther away"
@@ -205,107 +204,3 @@ def test_a_question_that_is_called_off_waits_no_longer() -> None:
     ports = Ports(world, world, world, world, world, Replies())
     agent = Agent(ports, AgentConfig(reply_s=10 * WAIT_S), call_off, CONFIRM)
     assert agent.ask(QUESTION).error is ErrorCode.CANCELED and not world.permitted
-
-
-ROOMS = ("main bedroom", "second bedroom", "kitchen")
-TIDY = Question("Is the bed in the bedroom made?", "q")
-
-
-@dataclass
-class Home(World):
-    """A robot that remembers a view of each room; it notes what the answerer is asked."""
-
-    shows: dict[int, float] = field(default_factory=lambda: {1: 0.9})
-    texts: list[str] = field(default_factory=list)
-    told: list[Progress] = field(default_factory=list)
-    inquiries: list[Inquiry] = field(default_factory=list)
-    lost_memory: bool = False
-    privileged: bool = False
-
-    def recall(self, query: RecallQuery) -> list[Recalled]:
-        if self.lost_memory:
-            raise StorageError("the memory cannot be read")
-        beds = [Label(i, "bed", room, {}, not self.privileged) for i, room in enumerate(ROOMS[:2])]
-        sightings = tuple(Sighting(bed, 50, (0, 0, 9, 9), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)) for bed in beds)
-        return [Recalled(replace(view(90 + i), region=room, sightings=sightings), 0.1, "")
-                for i, room in enumerate(ROOMS)] if not query.text else []
-
-    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        self.texts.append(question.text)
-        return super().answer(question, items)
-
-    def answered(self, reply: int, question: Question = TIDY, **config: object) -> Answer:
-        class Person:
-            def ask(_, inquiry: Inquiry, announce: Callable[[], None], canceled: Callable[[], bool]) -> int:
-                announce()
-                self.inquiries.append(inquiry)
-                return reply
-
-        ports = Ports(self, self, self, self, self, Person())
-        settings = AgentConfig(**{"ask_back": True, **config})  # type: ignore[arg-type]
-        return Agent(ports, settings, self.told.append).ask(question)
-
-
-def test_the_question_is_worked_on_as_it_is_meant_and_the_answer_says_so() -> None:
-    home = Home()
-    answer = home.answered(2)
-    assert [(i.kind, i.text, i.options) for i in home.inquiries] == [
-        (WHICH, "Which bedroom is meant?", ("the main bedroom", "the second bedroom", "any of them"))]
-    assert home.texts == ["Is the bed in the second bedroom made?"] and answer.text == "in the kitchen"
-    assert answer.message == "'the bedroom' was understood as the second bedroom"
-    assert [p.inquiry.open for p in home.told if p.inquiry] == [True, False]
-    assert [p.call.kind for p in home.told if p.call] == ["regions", "assess", "answer"]  # each once
-
-
-def test_without_a_reply_it_goes_on_as_asked_and_says_so() -> None:
-    home = Home()
-    answer = home.answered(NO_REPLY)
-    assert home.texts == [TIDY.text] and len(home.inquiries) == 1 and answer.text == "in the kitchen"
-    assert answer.message == ("nobody said which 'the bedroom' is meant (the main bedroom, the second bedroom, any of "
-                              "them): understood as asked")
-
-
-def test_any_of_them_is_an_answer_too() -> None:
-    home = Home()
-    assert home.answered(3).message == "'the bedroom' was understood as any of them" and home.texts == [TIDY.text]
-
-
-def test_one_reply_may_lead_to_another_inquiry_and_that_ends() -> None:
-    home = Home()
-    home.answered(1, Question("Is the bed in Narnia made?"))
-    assert [i.text for i in home.inquiries] == ["I know no Narnia: what is meant?"]
-    home = Home()
-    home.answered(1, Question("Is Bobbo in Narnia?"))
-    assert [i.text for i in home.inquiries] == ["I know no Bobbo: what is meant?", "I know no Narnia: what is meant?"]
-
-
-@pytest.mark.parametrize("question", [Question("Where is the kettle?"), TIDY._replace(choices=("yes", "no"))])
-def test_clear_questions_and_those_of_benchmarks_ask_nothing(question: Question) -> None:
-    home = Home()
-    assert home.answered(1, question).message == "" and not home.inquiries
-
-
-def test_nothing_is_asked_unless_that_is_set() -> None:
-    home = Home()
-    assert home.answered(1, ask_back=False).message == "" and not home.inquiries and home.texts == [TIDY.text]
-    assert not AgentConfig().ask_back
-
-
-def test_options_from_a_simulators_labels_are_told_in_the_receipt() -> None:
-    assert "labels" in Home(privileged=True).answered(1).receipt.privileged
-    assert "labels" not in Home(privileged=False).answered(1).receipt.privileged
-
-
-def test_a_memory_that_fails_is_the_named_end_of_the_question() -> None:
-    answer = Home(lost_memory=True).answered(1)
-    assert answer.error is ErrorCode.STORAGE and "cannot be read" in answer.message
-
-
-def test_while_it_waits_for_its_turn_an_unclear_question_is_left_alone() -> None:
-    home = Home()
-    ports = Ports(home, home, home, home, home)
-    for question, unclear in ((TIDY, True), (Question("Where is the kettle?"), False)):
-        episode = Agent(ports, AgentConfig(ask_back=True)).episode(question, home.told.append, lambda: False)
-        assert episode.unclear() is unclear
-        if unclear:
-            assert WaitingQuestion(episode).consider() is None and not home.texts

@@ -14,6 +14,7 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.answerers.vlm_replies import REGIONS, read_answer, read_assessments, read_regions
 from eqa_nodes.core.answerers.vlm_views import lettered, picture
 from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Recalled
@@ -151,7 +152,9 @@ def test_regions_are_ranked_in_one_call() -> None:
     assert regions == [RankedRegion("living room", 0.9), RankedRegion("office", 0.4), RankedRegion("hallway", 0.1)]
     (system, user), = backend.requests
     assert all(name in str(system.parts[0]) for name in REGIONS) and "$" not in str(system.parts[0])
-    assert user.parts == (f"<question>\n{json.dumps(QUESTION.text)}\n</question>",)
+    text, understood = QUESTION.text, understand(QUESTION.text).said
+    assert understood and user.parts == (
+        f"<question>\n{json.dumps(text)}\nThe question asks: {json.dumps(understood)}\n</question>",)
 
 
 def test_options_do_not_change_the_regions() -> None:
