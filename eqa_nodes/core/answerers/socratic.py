@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from eqa_nodes.core.answerers.asker import PromptedModel, RoleModels
-from eqa_nodes.core.answerers.common import AnswererOptions, JudgesNoView
+from eqa_nodes.core.answerers.common import AnswererOptions, JudgesNoView, check_question
+from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.object_graph import (
     MAX_OBJECTS,
     Crop,
@@ -27,6 +28,7 @@ from eqa_nodes.core.answerers.object_graph import (
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, ReadReply, read_answer, read_prose
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.errors import ModelError, StorageError
+from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.ledger import affordable
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend, Message
@@ -34,7 +36,7 @@ from eqa_nodes.core.storage.checks import check_tables
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.costs import CallAccount
-from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Recalled, Receipt
 from eqa_nodes.core.types.views import Keyframe
 
 MAX_TOKENS = 256
@@ -124,7 +126,16 @@ def as_list(tag: str, lines: Sequence[str]) -> str:
     return "\n".join((f"<{tag}>", *map(json.dumps, lines), f"</{tag}>"))
 
 
-class CaptionAnswerer(JudgesNoView):
+class KnowsUsualRooms(JudgesNoView):
+    """Mixin of answerers that assess no view, but know the rooms where the things of a question usually are."""
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        """Return the rooms that the question names, else the usual ones; none if the parser did not understand it."""
+        query = understand(check_question(question.text)).query
+        return [] if query is None else regions_for(query)
+
+
+class CaptionAnswerer(KnowsUsualRooms):
     """Describes each view once with the model (and stores that), then answers from the captions in one call.
 
     A = LLM([prompt, z_1 ... z_K, Q]), z_i = Captioner(X_i). The paper uses two models for captions and answers; here
@@ -198,7 +209,7 @@ VOXEL = GraphConfig()  # OpenEQA's sparse voxel map: the best crop of each insta
 GRAPH = GraphConfig(relations=True, crops=3)  # ConceptGraphs-like: several crops of each node, and edges
 
 
-class SceneGraphAnswerer(JudgesNoView):
+class SceneGraphAnswerer(KnowsUsualRooms):
     """Answers from a text description of the objects seen: A = LLM([prompt, G, Q]) (OpenEQA, section 3).
 
     It uses the name, box and images of an object but nothing else from labels: no room, colour or state. The model

@@ -1,8 +1,8 @@
 """What a question may mean where it fits several rooms or objects that are known, or names something unknown.
 
-Plain rules, in English only: a name that is not known ("Pia"), a room with several of its kind ("the bedroom"), an
-object with several of its kind ("the lamp"). They find one thing at a time; the question with the meaning that was
-chosen is looked at again.
+Rules in English: a name that is not known ("Pia"), a room with several of its kind ("the bedroom"), an object of the
+query without room and number, of a kind that is known in several rooms ("the lamp"). They find one phrase at a time;
+the question with the meaning that was chosen is checked again.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import NamedTuple
 from eqa_nodes.core.language.english import canonical, plural
 from eqa_nodes.core.language.naming import by_head
 from eqa_nodes.core.language.spelling import words
+from eqa_nodes.core.language.understanding import understand
 
 MOST = 6  # meanings that are offered
 _NAME = re.compile(r"(?<=[\w,] )(?P<name>[A-Z][a-z]+)(?P<own>'s|’s)?(?: (?P<what>[a-z]+(?: room)?))?")
 _OWNER = r"(?:the|my|our)"
 _TOLD = re.compile(r"\s+(?:that|which|whose|where|(?:in|inside|on|at|from|of|near|beside|by|under|behind|next to|with) "
                    r"(?:the|my|our|an?|his|her|their)\b)")  # after a name: the question tells itself which one
-_PLACED = re.compile(r"\b(?:in|inside|of|from|near|on|under|behind|beside|by|next to) (?:the|my|our|a|an) ")
-_MANY = re.compile(r"^\W*(?:where|how many)\b", re.IGNORECASE)  # the answer tells of all of them
+_OF_ALL = frozenset(("where", "count", "room", "rooms", "most", "list", "which"))  # answered for all of them
 
 
 class KnownPlaces(NamedTuple):
@@ -93,14 +93,15 @@ def _of_room(question: str, known: KnownPlaces) -> Ambiguity | None:
 
 
 def _of_thing(question: str, known: KnownPlaces) -> Ambiguity | None:
-    """Return the meanings of "the lamp" where lamps are known in several rooms and the question names no place."""
-    if _MANY.match(question) or _PLACED.search(question):
+    """Return the meanings of "the lamp" if lamps are known in several rooms and the question names no place."""
+    query = understand(question).query
+    if query is None or query.form in _OF_ALL or query.rooms or any(p.support for p in query.predicates):
         return None
-    for kind in sorted({kind for kind, _ in known.things}, key=lambda kind: (-len(kind), kind)):
-        found = re.search(rf"\b{_OWNER} {re.escape(kind)}\b(?!')", question)
-        if found and not _TOLD.match(question, found.end()):
-            there = [f"{name} in the {room}" for name, room in _things(kind, known)]
-            return _several(question, found[0], f"Which {kind} is meant?", there)
+    for thing in query.subjects:
+        found = re.search(rf"\b{_OWNER} {re.escape(thing.kind)}\b(?!')", question) if thing.kind else None
+        if found and thing.support is None and thing.unlike is None and not thing.number:
+            there = [f"{name} in the {room}" for name, room in _things(thing.kind, known)]
+            return _several(question, found[0], f"Which {thing.kind} is meant?", there)
     return None
 
 
