@@ -109,6 +109,20 @@ class Query(NamedTuple):
         named = [t.room for t in (*told, *supports)] + [t.other_room for t in told]
         return tuple(dict.fromkeys(filter(None, (*named, *(target.room for target in self.targets)))))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What memory is searched for: the kinds, looks and rooms of everything that it is about, each once."""
+        parts = [name for part in self.parts for name in part.names]
+        targets = [name for target in self.targets for name in (target.kind, target.room)]
+        named = [name for thing in (*self.things, *self.predicates) for name in _names(thing)]
+        return tuple(dict.fromkeys(filter(None, (*named, *targets, *parts))))
+
+
+def _names(thing: Thing) -> list[str]:
+    own = [*(thing.kinds or (thing.kind,)), thing.colour, thing.material, thing.state, thing.room, thing.other_room]
+    supports = [s for s in (thing.support, thing.other_support) if s is not None]
+    return own + [name for support in supports for name in _names(support)]
+
 
 class Exchange(NamedTuple):
     """The question before this one, as it was understood, and its answer: what "it" and "there" refer to."""

@@ -21,6 +21,7 @@ from eqa_nodes.core.language.english import canonical, content_words, normalise
 from eqa_nodes.core.language.naming import kept_in, members
 from eqa_nodes.core.language.politeness import direct
 from eqa_nodes.core.language.spelling import spelled
+from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
@@ -58,6 +59,15 @@ _BESIDE_M = 4.0  # distance from the middle of a room's views that is "near" the
 _IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open",
                    "closed"))
 _NEAR = re.compile(r"\b(?:near|by|around|close to|next to) (?:the |my |our )?([a-z ]+)")
+
+
+def _sought(asked: str, text: str) -> str:
+    """Return what to search for: the names in a question; the words of a text that is not understood as one.
+
+    asked: the whole question; text: the same without its time.
+    """
+    query = understand(asked).query if asked.strip() else None
+    return " ".join(query.names if query is not None else ()) or direct(spelled(normalise(text)))
 
 
 class _Asked(NamedTuple):
@@ -140,14 +150,14 @@ class Recaller:
         before = min(before or FOR_EVER, self.until_ns)
         near = self._maps.circle(query.near)
         allowed = self._index.allowed(self._maps.root, after, before, near)
-        terms = self._terms(text)
+        terms = self._terms(_sought(query.text, text))
         names = self._names.likest(text, _NAMES)
         return _Asked(terms, self._embedded(terms), names, allowed, near, query.limit, window, self._beside(text),
                       unclear)
 
     def _terms(self, text: str) -> tuple[str, ...]:
-        """Return the words that distinguish views, with typing errors corrected and groups ("furniture") expanded."""
-        terms = [word for word in content_words(direct(spelled(normalise(text)))) if word not in _IDLE]
+        """Return the words that distinguish views, with groups ("furniture") expanded."""
+        terms = [word for word in content_words(text) if word not in _IDLE]
         for term in tuple(terms):
             if (kinds := (*members(term), *kept_in(term))) and not self._docs([term])[term]:
                 named = [canonical(kind).split() for kind in kinds]

@@ -65,6 +65,13 @@ def test_each_picture_is_described_once_and_the_words_answer() -> None:
     assert answerer.answer(QUESTION._replace(text="Is it day?"), items()).receipt.calls == 1
 
 
+def test_the_robot_looks_first_where_the_things_of_a_question_usually_are() -> None:
+    answerer = CaptionAnswerer(ScriptedBackend(()))
+    assert answerer.regions(Question("Is the kettle on?"))[0].name == "kitchen"
+    assert [region.name for region in answerer.regions(Question("What is on the desk in the study?"))] == ["study"]
+    assert answerer.regions(Question("zxqv grmpf?")) == [] and answerer.spent().calls == 0
+
+
 def test_what_was_described_stays_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "sub" / "captions.sqlite"
     first = CaptionAnswerer(model(images=[1]), CaptionStore(path)).answer(QUESTION, items())
