@@ -141,11 +141,6 @@ class Understood(NamedTuple):
     question: str = ""  # the question in full words where it referred to the one before: "Is the lamp on?"
 
     @property
-    def targets(self) -> tuple[Target, ...]:
-        """The places or objects that the question is about, if they are several."""
-        return self.query.targets if self.query is not None else ()
-
-    @property
     def refusal(self) -> str:
         """Why there is no query, with the questions that may have been meant; "" if there is one."""
         if self.query is not None:

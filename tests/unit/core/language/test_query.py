@@ -1,9 +1,8 @@
-"""What a query says beside its fields: the names to search for, its targets, and why there is none."""
+"""What a query says beside its fields: the names to search for, and why there is none."""
 
 from __future__ import annotations
 
 from eqa_nodes.core.language.query import Query, Thing, Understood
-from eqa_nodes.core.language.targets import Compared, Target
 
 
 def test_memory_is_searched_for_the_names_in_a_query() -> None:
@@ -13,12 +12,6 @@ def test_memory_is_searched_for_the_names_in_a_query() -> None:
     seat = Query("exists", (Thing(kinds=("chair", "sofa"), use="sit on", room="kitchen"),))
     assert seat.names == ("chair", "sofa", "kitchen")
     assert Query("several", parts=(lit, seat)).names == (*lit.names, *seat.names)
-
-
-def test_only_a_question_about_several_has_targets() -> None:
-    targets = (Target("rug", "study"), Target("rug", "kitchen"))
-    assert Understood(Query("compare", compared=Compared("same", targets, "color"))).targets == targets
-    assert Understood(Query("where", (Thing("rug"),))).targets == () and Understood(None).targets == ()
 
 
 def test_what_was_not_understood_is_named_with_what_may_have_been_meant() -> None:
