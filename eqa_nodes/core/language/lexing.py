@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.language.english import COLOURS, canonical, normalise, number, singular
 from eqa_nodes.core.language.naming import known_names
+from eqa_nodes.core.language.rooms import room_by_slang
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.language.states import state_of
 from eqa_nodes.core.language.vocabulary import entries, groups, table
@@ -107,6 +108,10 @@ def _tagged(words: list[str]) -> Iterator[Word]:
     words = list(_mended(words))
     at = 0
     while at < len(words):
+        if room := _room_by_slang(words, at):
+            yield room
+            at += len(room.text.split())
+            continue
         for length in range(min(_LONGEST, len(words) - at), 0, -1):
             phrase = tuple(words[at:at + length])
             word = _known(phrase)
@@ -118,6 +123,18 @@ def _tagged(words: list[str]) -> Iterator[Word]:
         else:
             yield Word("unknown", words[at])
             at += 1
+
+
+def _room_by_slang(words: list[str], at: int) -> Word | None:
+    """Return the room that slang names here, where a place is asked for: "in the loo", "which bog", "the lav light"."""
+    before = next((word for word in reversed(words[:at]) if word not in ("the", "a", "my", "our", "your")), "")
+    for length in (2, 1):
+        text, after = " ".join(words[at:at + length]), " ".join(words[at + length:at + length + 1])
+        room = room_by_slang(text)
+        light = singular(after) in known_names() and f"{text} {singular(after)}" not in known_names()
+        if room and (light or before in ("in", "into", "inside", "which", "what", "to")):
+            return Word("room", text, room)
+    return None
 
 
 def _leads(word: str) -> bool:

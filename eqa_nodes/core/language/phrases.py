@@ -163,8 +163,8 @@ class _Reader:
         if word.tag == "name":
             self.at += 1
             kind = word.value
-            if kind in _GENERIC and (used := self._use(thing)).use:
-                return used
+            if kind in _GENERIC and (named := self._made_for(thing._replace(kind=kind)) or self._used(thing)):
+                return named
             while self.tag() == "'s" and self.tag(1) == "name":
                 kind, self.at = self.words[self.at + 1].value, self.at + 2
             if self.text() in _PARTS:
@@ -201,6 +201,10 @@ class _Reader:
             self.at += 1
             return thing._replace(kind=singular(word.text))
         return None
+
+    def _used(self, thing: Thing) -> Thing | None:
+        used = self._use(thing)
+        return used if used.use else None
 
     def _use(self, thing: Thing) -> Thing:
         """Read what something is for: "to sit on", "that i can drink out of", "you cook soup in"."""

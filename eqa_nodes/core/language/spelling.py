@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain
 
 from eqa_nodes.core.language.english import COMMON_WORDS, plural, singular
 from eqa_nodes.core.language.naming import known_names
@@ -31,7 +32,9 @@ _SOUND = {frozenset(pair) for pair in ("ck", "sz", "iy", "ei", "ae", "fv", "cs",
 def words() -> frozenset[str]:
     """Return every single word of the vocabulary, with its plural."""
     listed = {*known_names(), *room_words(), *state_words(), *MATERIALS, *(word for word, _ in groups("other_colours")),
-              *entries("asking"), *entries("fillers"), *entries("around_states"), *entries("room_orders")}
+              *(entry.partition("=")[0] for asked in table("question_words").values() for entry in asked),
+              *chain(*table("units").values()), *entries("chatter"), *entries("around_states"),
+              *entries("room_qualifiers")}
     single = {word for text in listed for word in text.split()} | COMMON_WORDS
     return frozenset(single | {plural(word) for word in single if len(word) > 2 and word not in _BEFORE})
 
