@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.finding import find
-from eqa_nodes.core.answerers.label.found import RuleAnswer, yes
+from eqa_nodes.core.answerers.label.found import RuleAnswer, in_the, yes
 from eqa_nodes.core.answerers.label.measuring import size_of
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen
+from eqa_nodes.core.answerers.label.several import is_are
 from eqa_nodes.core.language.english import canonical, plural
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.targets import Compared, Target, standing
@@ -97,7 +98,7 @@ def _look(question: Compared, found: Sequence[Seen]) -> KnownValue | None:
     if len(values) != 1:
         return None
     best = max(having, key=lambda t: (t.clarity, -t.instance))
-    says = f"the {best.kind}{_in(best.room)} {_is(best.kind)} {best.attributes[name]}"
+    says = f"the {best.kind}{in_the(best)} {is_are(best.kind)} {best.attributes[name]}"
     return KnownValue(values.pop(), says, best.clarity * (1.0 if len(having) == 1 else 0.9), (best,))
 
 
@@ -107,12 +108,13 @@ def _state(scene: LabelScene, question: Compared, ref: Thing, found: Sequence[Se
     fits = [t for t in found if not wanted or wanted in (canonical(t.attributes.get(name, "")) for name in _LOOKS)]
     if fits:
         best = max(fits, key=lambda t: (t.clarity, -t.instance))
-        said = f"{_is(best.kind)} {question.aspect}" if wanted else _is(best.kind) + " there"
-        return KnownValue("yes", f"the {best.kind}{_in(best.room)} {said}", best.clarity, (best,))
+        said = f"{is_are(best.kind)} {question.aspect}" if wanted else is_are(best.kind) + " there"
+        return KnownValue("yes", f"the {best.kind}{in_the(best)} {said}", best.clarity, (best,))
     covered = scene.coverage(ref.room) if ref.room else 0.0
     if covered < (_COUNTED if found else _LOOKED):
         return None
-    says = f"no {ref.kind}{_in(ref.room)} is {question.aspect or 'there'}"
+    where = f" in the {ref.room}" if ref.room else ""
+    says = f"no {ref.kind}{where} is {question.aspect or 'there'}"
     return KnownValue("no", says, 0.95 * covered, tuple(found or scene.in_room(ref.room))[:1])
 
 
@@ -122,7 +124,7 @@ def _number(scene: LabelScene, ref: Thing) -> KnownValue | None:
     if not found and covered < (_LOOKED if ref.room else _COUNTED + 0.01):
         return None
     kind = " ".join(filter(None, (ref.state, ref.colour, ref.kind if len(found) == 1 else plural(ref.kind))))
-    says = f"{len(found)} {kind}{_in(ref.room)}"
+    says = f"{len(found)} {kind}" + (f" in the {ref.room}" if ref.room else "")
     return KnownValue(float(len(found)), says, 0.95 * covered, tuple(found or scene.in_room(ref.room)[:1]))
 
 
@@ -137,7 +139,7 @@ def _size(scene: LabelScene, question: Compared, target: Target, ref: Thing) -> 
     if got is None:
         return None
     best, size, sides = got
-    says = f"the {best.kind}{_in(best.room)} is {' x '.join(f'{s:.1f}' for s in sides)} m"
+    says = f"the {best.kind}{in_the(best)} is {' x '.join(f'{s:.1f}' for s in sides)} m"
     return KnownValue(size, says, best.clarity * (1.0 if len(found) == 1 else 0.6), (best,))
 
 
@@ -174,11 +176,3 @@ def _all(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:
 _VERDICTS: dict[str, Callable[[Compared, Sequence[KnownValue]], tuple[str, float]]] = {
     "same": _same, "more": _most, "size": _most, "count": _sum, "both": _all, "either": _all}
 FORMS = frozenset(_VERDICTS)
-
-
-def _in(room: str) -> str:
-    return f" in the {room}" if room else ""
-
-
-def _is(kind: str) -> str:
-    return "are" if plural(kind) == kind else "is"

@@ -191,8 +191,13 @@ def bases_of(scene: LabelScene, thing: Thing) -> list[Seen]:
     """Return what a phrase says that things are on, in, beside, ...: each object that may be meant."""
     if thing.support is None or not (thing.support.kind or thing.support.kinds):
         return []
-    support = thing.support if thing.support.room else thing.support._replace(room=thing.room)
-    return find(scene, support, every=True)
+    return find(scene, support_of(thing), every=True)
+
+
+def support_of(thing: Thing) -> Thing:
+    """Return what a phrase says that something is on, in, beside, ...: in the room of that, if it names no other."""
+    support = thing.support or Thing()
+    return support if support.room else support._replace(room=thing.room)
 
 
 def is_there(scene: LabelScene, obj: Seen, thing: Thing, bases: Sequence[Seen]) -> bool:

@@ -75,11 +75,15 @@ def clearest(objects: Sequence[Seen]) -> RuleAnswer | None:
 def listed(objects: Sequence[Seen], base: Seen | None) -> RuleAnswer | None:
     if not objects:
         return None
-    kinds = [t.kind for t in objects]
-    words = [counted(kind, kinds.count(kind)) for kind in sorted(set(kinds))]
     clear = min(t.clarity for t in objects)
     evidence = (*objects, base) if base else tuple(objects)
-    return RuleAnswer(join_list(words), clear * surveyed(base), evidence, 0.75 * clear)
+    return RuleAnswer(said_kinds(objects), clear * surveyed(base), evidence, 0.75 * clear)
+
+
+def said_kinds(objects: Sequence[Seen]) -> str:
+    """Return "a mug and two plates"."""
+    kinds = [t.kind for t in objects]
+    return join_list([counted(kind, kinds.count(kind)) for kind in sorted(set(kinds))])
 
 
 def counted(kind: str, count: int) -> str:

@@ -53,8 +53,8 @@ def room_exists(scene: LabelScene, thing: Thing, there: str, not_there: str) -> 
         best = max((t for room in fit for t in scene.in_room(room)), key=lambda t: (t.clarity, -t.instance))
         said = f"{there}: {join_list([f'the {room}' for room in fit])}" if thing.unlike or thing.support else there
         return RuleAnswer(said, best.clarity if not thing.unlike else sure, (best,))
-    return RuleAnswer(f"{not_there}: none of the {len(rooms)} seen", sure, tuple(scene.in_room(rooms[0])[:1])) if (
-        len(rooms) > 1) else RuleAnswer(not_there, sure, tuple(scene.in_room(rooms[0])[:1])) if rooms else None
+    said = f"{not_there}: none of the {len(rooms)} seen" if len(rooms) > 1 else not_there
+    return RuleAnswer(said, sure, tuple(scene.in_room(rooms[0])[:1])) if rooms else None
 
 
 def _fitting(scene: LabelScene, thing: Thing, rooms: Sequence[str]) -> tuple[list[str], float]:

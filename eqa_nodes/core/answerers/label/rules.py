@@ -18,6 +18,7 @@ from eqa_nodes.core.answerers.label.finding import (
     off_line,
     placed,
     second,
+    support_of,
 )
 from eqa_nodes.core.answerers.label.found import (
     RuleAnswer,
@@ -26,6 +27,7 @@ from eqa_nodes.core.answerers.label.found import (
     counted,
     in_the,
     listed,
+    said_kinds,
     surveyed,
     the_one,
     yes,
@@ -55,6 +57,7 @@ from eqa_nodes.core.language.states import opposite
 from eqa_nodes.core.language.uses import purpose_of
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
+_ZERO = 0.8  # of the confidence that there is none, where the question expects some
 _PLACES = 4  # places of one name that are named before the rest is counted
 _ONE_NEAREST = frozenset(("next to", "left of", "right of", "between", "behind", "in front of"))
 
@@ -73,36 +76,31 @@ def _exists(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         return _as_many(scene, thing, found, there, not_there)
     if found:
         best = max(found, key=lambda t: (t.clarity, -t.instance))
-        proof = _proof(scene, thing, found, best)
+        proof = _proof(thing, found, best)
         return RuleAnswer(f"{there}: {proof}" if proof else there, best.clarity, (best,))
     if thing.kind and (holders := held(scene, thing)):
         return _left_in(holders, there, not_there)
     return none_so(scene, thing, not_there) or absent(scene, thing, not_there)
 
 
-def _proof(scene: LabelScene, thing: Thing, found: Sequence[Seen], best: Seen) -> str:
+def _proof(thing: Thing, found: Sequence[Seen], best: Seen) -> str:
     """Return what there is, where the question does not name it; "" where it does."""
     if not thing.kind and not thing.kinds:
-        return _listed_text(found)
+        return said_kinds(found)
     if thing.state or thing.unlike is not None or (unlooked(thing) != thing and not thing.room):
         return places(found)
     general = bool(members(thing.kind) or thing.kinds) and thing.support is None
     return f"{with_article(best.kind)}{in_the(best)}" if general else ""
 
 
-def _listed_text(objects: Sequence[Seen]) -> str:
-    found = listed(objects, None)
-    return found.text if found else ""
-
-
 def _as_many(scene: LabelScene, thing: Thing, found: Sequence[Seen], there: str, not_there: str) -> RuleAnswer:
     """Answer whether there are as many as a phrase says; if fewer, only a look round tells."""
     count, said = len(found), counted(found[0].kind, len(found))
-    if count >= thing.number:
-        sure = sorted((t.clarity for t in found), reverse=True)[thing.number - 1]
-        return RuleAnswer(there if count == thing.number else f"{there}: {said}", sure, tuple(found)[:3])
-    return RuleAnswer(f"{not_there}: {said}", 0.95 * scene.overview(thing.room), tuple(found)[:3],
-                      0.75 * min(t.clarity for t in found))
+    clear = sorted((t.clarity for t in found), reverse=True)
+    if count < thing.number:
+        return RuleAnswer(f"{not_there}: {said}", 0.95 * scene.overview(thing.room), tuple(found)[:3], 0.75 * clear[-1])
+    more = "" if count == thing.number else f": {said}"
+    return RuleAnswer(there + more, clear[thing.number - 1], tuple(found)[:3])
 
 
 def _left_in(holders: Sequence[Seen], there: str, not_there: str) -> RuleAnswer:
@@ -123,7 +121,8 @@ def _count(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     thing = asked.things[0]._replace(quantifier="", number=0)
     found = find(scene, thing, every=True)
     if not found:
-        return none_so(scene, thing, "0") or absent(scene, thing, "0")
+        none = absent(scene, thing, "0")  # who asks how many expects some
+        return none_so(scene, thing, "0") or (none and none._replace(confidence=_ZERO * none.confidence))
     seen = 0.95 * scene.overview(thing.room)
     if (bases := bases_of(scene, thing)) and thing.relation in ("on", "in", "under"):
         on_it = listed(found, bases[0])
@@ -156,7 +155,7 @@ def _list(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         return told and told._replace(confidence=seen * min(t.clarity for t in found))
     if thing.support.kind in SURFACES:
         return clearest(found)
-    base = the_one(scene, thing.support if thing.support.room else thing.support._replace(room=thing.room))
+    base = the_one(scene, support_of(thing))
     if thing.relation in _ONE_NEAREST and not thing.kind and base is not None:
         return _nearest(scene, thing, found, base)
     if thing.relation == "above" and not thing.kind:
@@ -173,20 +172,18 @@ def _list(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 def _nearest(scene: LabelScene, thing: Thing, found: Sequence[Seen], base: tuple[Seen, float]) -> RuleAnswer | None:
     """Return the piece of furniture that is nearest in a direction, or most in the middle of two."""
     seen, sure = base
-    objects = [t for t in found if t.room == seen.room]
+    objects, others = [t for t in found if t.room == seen.room], []
     if thing.relation == "between":
-        other = the_one(scene, second(thing)._replace(room=second(thing).room or seen.room))
-        if other is None or not objects:
-            return None
-        best = min(objects, key=lambda t: (off_line(t, seen, other[0]), t.instance))
-        return RuleAnswer(with_article(best.kind), min(sure, other[1], best.clarity), (best, seen, other[0]))
-    if thing.relation == "next to":
-        objects = [t for t in scene.furniture(seen.room) if t.instance != seen.instance]
-        sure *= 0.8
+        others = [other] if (other := the_one(scene, second(thing)._replace(
+            room=second(thing).room or seen.room))) else []
+        objects = objects if others else []
+    elif thing.relation == "next to":
+        objects, sure = [t for t in scene.furniture(seen.room) if t.instance != seen.instance], 0.8 * sure
     if not objects:
         return None
-    best = min(objects, key=lambda t: (gap(seen, t), t.instance))
-    return RuleAnswer(with_article(best.kind), min(sure, best.clarity), (best, seen))
+    best = min(objects, key=lambda t: (off_line(t, seen, others[0][0]) if others else gap(seen, t), t.instance))
+    sure = min(sure, best.clarity, *(one[1] for one in others))
+    return RuleAnswer(with_article(best.kind), sure, (best, seen, *(one[0] for one in others)))
 
 
 # How something is.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from eqa_nodes.core.answerers.label.finding import DOORS, LOOKS, SURFACES, find
+from eqa_nodes.core.answerers.label.finding import DOORS, LOOKS, SURFACES, find, support_of
 from eqa_nodes.core.answerers.label.found import RuleAnswer, counted, surveyed, the_one
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, normalise, number_word, plural, singular
@@ -105,8 +105,8 @@ def verdict(scene: LabelScene, ref: Thing, objects: Sequence[Seen], values: Sequ
     if mixed or not one_of_a_kind(ref.room, objects):
         said += f": {_proof(objects, values, [fit == wanted for fit in fits])}"
     if quantifier in ("any", "all", "no"):
-        seen = scene.coverage(ref.room) if ref.room else 0.5  # whether there is another one only a look round tells
-        sure = max(t.clarity for t in decisive) if decisive else sure * seen
+        # whether there is another one only a look round tells
+        sure = max(t.clarity for t in decisive) if decisive else sure * scene.overview(ref.room)
     return RuleAnswer(said, sure, tuple(decisive or objects)[:3], promise)
 
 
@@ -156,7 +156,7 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
     if unlooked(thing) != thing and find(scene, unlooked(thing), every=True):
         return None  # such objects were seen, and how they look is not known
     if thing.support is not None and thing.support.kind not in SURFACES:
-        base = the_one(scene, thing.support if thing.support.room else thing.support._replace(room=thing.room))
+        base = the_one(scene, support_of(thing))
         if base is None or thing.relation not in ("on", "in", "under", "at"):
             return None
         return RuleAnswer(said, base[1] * surveyed(base[0]), (base[0],), 0.75 * base[1])
