@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.finding import find
+from eqa_nodes.core.answerers.label.finding import find, is_smaller
 from eqa_nodes.core.answerers.label.found import RuleAnswer, in_the, yes
 from eqa_nodes.core.answerers.label.measuring import size_of
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen
@@ -23,7 +23,6 @@ _COUNTED = 0.5  # of a room, before a state that no object in it has is taken fo
 _ENOUGH = 0.45  # how sure a target must be to be known
 _ALIKE, _DOUBTED = 1.15, 0.4  # ratio of two areas below which rooms hardly differ, and how sure an answer then is
 _PLAIN = 1.3  # ratio of two sizes that settles which is larger
-_SMALLER = ("smaller", "shorter", "lower", "smallest", "narrower", "thinner")
 _FEWER = ("fewer", "fewest", "less", "least")
 _LOOKS = ("state", "colour", "material")
 
@@ -149,7 +148,7 @@ def _same(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:
 
 def _most(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:
     """Return which target has most, or whether the first one has; of two that are equal neither."""
-    least = question.aspect in (*_SMALLER, *_FEWER)
+    least = is_smaller(question.aspect) or question.aspect in _FEWER
     values = [float(one.value) for one in known]
     ranked = sorted(values, reverse=not least)
     plain = question.form == "more" or max(ranked[:2]) > _PLAIN * min(ranked[:2])

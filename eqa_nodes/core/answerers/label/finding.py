@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, extent, facing, gap, same_room, to_the_right
 from eqa_nodes.core.language.english import canonical, normalise
@@ -21,12 +23,10 @@ _PLAIN, _PLAIN_VOLUME = 1.15, 1.6  # ratio of two sizes (volumes) from which onl
 # Kinds that may stand in for a longer name where labels have no longer one: a "lamp" for "floor lamp".
 _GENERAL = frozenset(("lamp", "plant", "monitor", "chair", "table", "cabinet", "sink", "clock", "shelf", "bin",
                       "basket", "box", "bottle", "counter", "ball", "mat", "stool", "pot", "ceiling light"))
-_SMALL = frozenset(("small", "smaller", "smallest", "little", "tiny", "short", "shorter", "shortest", "low", "lower",
-                    "lowest", "narrow", "narrower", "narrowest", "thin", "thinner", "thinnest"))
-_UPRIGHT = frozenset(("tall", "taller", "tallest", "high", "higher", "highest", "low", "lower", "lowest", "short",
-                      "shorter", "shortest"))
 _NEARER, _FARTHER = ("closer", "closest", "nearer", "nearest"), ("farther", "farthest", "further", "furthest")
-_LEVEL = frozenset(("wide", "wider", "widest", "long", "longer", "longest", "narrow", "narrower", "narrowest"))
+# side of an object, "" for all of it: words for a large one, and for a small one
+_SIDES = {"high": ("tall high", "low"), "wide": ("wide broad", "narrow"), "long": ("long", "short"),
+          "deep": ("deep", "shallow"), "thick": ("thick", "thin slim"), "": ("big large huge", "small little tiny")}
 
 
 def find(scene: LabelScene, thing: Thing, every: bool = False) -> list[Seen]:
@@ -160,22 +160,43 @@ def base_state(state: str, kind: str) -> str:
     return state_of(state, kind) or state
 
 
+@cache
+def is_smaller(size: str) -> bool:
+    """Return whether a word of size means the smaller of two: "narrower", "shortest", "small"."""
+    return any(_is_form(size, word) for _, small in _SIDES.values() for word in small.split())
+
+
+def side_of(size: str, sides: Sequence[float]) -> str:
+    """Return the side that a word of size compares of an object with these sides; "" for its volume."""
+    if _is_form(size, "short") and sides[2] > max(sides[:2]):
+        return "high"
+    return next((side for side, (large, small) in _SIDES.items() for word in f"{large} {small}".split()
+                 if _is_form(size, word)), "")
+
+
+def _is_form(size: str, word: str) -> bool:
+    stem = re.sub("(?:er|est)$", "", size)
+    return size == word or (stem != size and stem in (word, word.removesuffix("e"), word + word[-1]))
+
+
 def extremes(objects: Sequence[Seen], size: str) -> list[Seen]:
     """Return of several objects the largest (smallest) ones; all where no size is named, or they hardly differ."""
     if not size or len(objects) < 2:
         return list(objects)
-    ranked = sorted(objects, key=lambda t: measure(t, size), reverse=size not in _SMALL)
-    first = measure(ranked[0], size)
-    ratio = 1.01 if size.endswith(("er", "est")) else _PLAIN if size in _UPRIGHT | _LEVEL else _PLAIN_VOLUME
-    return [t for t in ranked if max(first, measure(t, size)) < ratio * min(first, measure(t, size))]
+    values = {t.instance: _measure(t.sides, size) for t in objects}
+    first = (min if is_smaller(size) else max)(values.values())
+    side = side_of(size, (0.0, 0.0, 1.0))
+    ratio = 1.01 if size.endswith(("er", "est")) else _PLAIN if side else _PLAIN_VOLUME
+    return [t for t in objects if max(first, values[t.instance]) < ratio * min(first, values[t.instance])]
 
 
-def measure(obj: Seen, size: str) -> float:
-    """Return the size of an object that a word compares: its height, its longer side, or its volume."""
-    sides = [high - low for low, high in zip(obj.low, obj.high, strict=True)]
-    if size in _UPRIGHT:
+def _measure(sides: Sequence[float], size: str) -> float:
+    """Return the height, the longer or shorter side of the footprint, or the volume: what a word of size compares."""
+    side = side_of(size, sides)
+    if side == "high":
         return sides[2]
-    return max(sides[:2]) if size in _LEVEL else math.prod(max(side, 0.02) for side in sides)
+    across = sorted(sides[:2])
+    return across[1] if side in ("wide", "long") else across[0] if side else math.prod(max(one, 0.02) for one in sides)
 
 
 # Where things are.

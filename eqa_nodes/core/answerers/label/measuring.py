@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.answerers.label.finding import side_of
 from eqa_nodes.core.answerers.label.found import RuleAnswer, the_one, yes
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, clarity, evidence_views, facing
 from eqa_nodes.core.errors import BadFrame
@@ -24,8 +25,6 @@ _LONG_WAYS = frozenset(("bed", "table", "rug", "bench", "mat"))  # last words of
 _PLAIN = 1.2  # ratio of two sides from which everybody agrees which is the longer one
 _MEASURED_PIXELS = 4000  # of an object in its largest view, from which its sides are seen to a centimetre or two
 _AREA_SURE, _SQUARE_FOOT_M2 = 0.7, 0.092903  # a room may be larger than the box of what stands in it
-_SIDES = {"taller": "high", "tallest": "high", "higher": "high", "lower": "high", "wider": "wide", "narrower": "wide",
-          "longer": "long", "shorter": "long", "deeper": "deep", "thicker": "thick", "thinner": "thick"}
 _PROMISE, _LEAST_PROMISE = 0.8, 0.55  # of a view that shows an object well, or badly
 
 
@@ -118,8 +117,7 @@ def size_of(scene: LabelScene, thing: Thing, aspect: str) -> tuple[Seen, float, 
     if one is None:
         return None
     sides = one.box.size
-    tall = sides[2] > max(sides[:2])
-    side = _SIDES.get(aspect, "high" if aspect == "shorter" and tall else "")
+    side = side_of(aspect, sides)
     value = math.prod(sides) if not side else sides[2] if side == "high" else sides[_across(one, side)]
     return one.seen, value, sides
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eqa_nodes.core.answerers.label.finding import find, is_called
+from eqa_nodes.core.answerers.label.finding import find, is_called, is_smaller
 from eqa_nodes.core.answerers.label.found import RuleAnswer, counted
 from eqa_nodes.core.answerers.label.scene import LabelScene
 from eqa_nodes.core.answerers.label.several import absent
@@ -15,7 +15,6 @@ from eqa_nodes.core.language.rooms import is_room
 from eqa_nodes.core.language.uses import HINTS, SEATS, SIGNS, rooms_of
 from eqa_nodes.core.types.questions import RankedRegion
 
-_LARGEST = ("larger", "largest", "bigger", "biggest", "big", "large")
 _ALIKE = 1.15  # ratio of two areas from which one room is larger
 _DOUBTED = 0.4  # how sure a comparison of rooms that hardly differ is
 
@@ -116,7 +115,7 @@ def extreme_room(scene: LabelScene, thing: Thing) -> RuleAnswer | None:
     rooms = scene.all_rooms() if kind in ("room", "") else scene.rooms(kind)
     if len(rooms) < 2:
         return None
-    ranked = sorted(rooms, key=scene.area, reverse=thing.size in _LARGEST)
+    ranked = sorted(rooms, key=scene.area, reverse=not is_smaller(thing.size))
     one, two = scene.area(ranked[0]), scene.area(ranked[1])
     sure = min(scene.overview(""), 0.7) if max(one, two) >= _ALIKE * min(one, two) else _DOUBTED
     text = f"the {ranked[0]}: {one:.0f} m2" + (f" (the {ranked[1]} has {two:.0f} m2)" if sure == _DOUBTED else "")

@@ -59,6 +59,11 @@ class Seen(NamedTuple):
         return self.sighting.label.room
 
     @property
+    def sides(self) -> tuple[float, float, float]:
+        """Extents along the map's axes."""
+        return self.high[0] - self.low[0], self.high[1] - self.low[1], self.high[2] - self.low[2]
+
+    @property
     def middle(self) -> tuple[float, float]:
         """Centre of the footprint."""
         return (self.low[0] + self.high[0]) / 2, (self.low[1] + self.high[1]) / 2
@@ -320,7 +325,7 @@ def to_the_right(base: Seen, other: Seen) -> tuple[float, float]:
 
 def extent(obj: Seen, axis: tuple[float, float]) -> float:
     """Return the object's size along a map axis in metres."""
-    return abs(axis[0]) * (obj.high[0] - obj.low[0]) + abs(axis[1]) * (obj.high[1] - obj.low[1])
+    return abs(axis[0]) * obj.sides[0] + abs(axis[1]) * obj.sides[1]
 
 
 def evidence_views(objects: Iterable[Seen]) -> list[Keyframe]:

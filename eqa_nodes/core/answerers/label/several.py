@@ -115,11 +115,10 @@ def _proof(objects: Sequence[Seen], values: Sequence[str], first: Sequence[bool]
     ranked = sorted(zip(objects, values, first, strict=True), key=lambda one: not one[2])
     groups = {(t.room, v) for t, v, _ in ranked}
     hits = [(t, v) for t, v, hit in ranked if hit]
-    others = Counter(v for _, v, hit in ranked if not hit)
+    others = [v for _, v, hit in ranked if not hit]
     if len(groups) <= _LISTED + 1 or not hits or not others:
         return with_rooms([t for t, _, _ in ranked], [v for _, v, _ in ranked])
-    rest = ", ".join(f"{number_word(n)} {'is' if n == 1 else 'are'} {value}" for value, n in sorted(others.items()))
-    return f"{with_rooms([t for t, _ in hits], [v for _, v in hits])}; {rest}"
+    return f"{with_rooms([t for t, _ in hits], [v for _, v in hits])}; {numbers(others)}"
 
 
 def places(objects: Sequence[Seen], among: Sequence[Seen] = ()) -> str:
