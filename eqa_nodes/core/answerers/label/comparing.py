@@ -174,4 +174,3 @@ def _all(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:
 
 _VERDICTS: dict[str, Callable[[Compared, Sequence[KnownValue]], tuple[str, float]]] = {
     "same": _same, "more": _most, "size": _most, "count": _sum, "both": _all, "either": _all}
-FORMS = frozenset(_VERDICTS)
