@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.language.english import number, singular
+from eqa_nodes.core.language.english import canonical, number, singular
 from eqa_nodes.core.language.lexing import Word
 from eqa_nodes.core.language.naming import known_names
 from eqa_nodes.core.language.query import Thing
@@ -21,10 +21,11 @@ PLACING = {"left_of": "left of", "right_of": "right of", "on": "on",
 _LOOKS = {"is_colour": "colour", "is_material": "material", "state": "state"}
 _SIZES = ("small", "large", "tall", "larger", "smaller", "taller", "shorter", "wider", "narrower", "longer",
           "largest", "smallest", "tallest", "shortest", "widest", "longest", "deeper")
-_GENERIC = frozenset(("box", "machine", "animal", "ball", "tool", "appliance", "bowl", "board", "rack", "stand",
-                      "chair", "toy"))
+_GENERIC = frozenset(("box", "machine", "animal", "ball", "tool", "appliance", "bowl", "board", "rack", "stand", "toy"))
 _LEADING = re.compile(r"^(?:(?:use|that|which|who|where|with|to|for|find|something|anything|i|you|we|one|can|could) )+")
 _USUAL = 0.5  # share of the things of a kind from which a room is known by it
+_ALSO_VERBS = frozenset(("water", "iron", "watch", "drink", "dress", "clean", "book", "light", "paint", "hoover", "vacuum",
+                         "empty", "dry", "open", "close", "mop", "shower", "bath", "picture", "photo", "play", "rest"))
 _PARTS = frozenset(("lid", "door", "doors", "cover", "shade", "lampshade", "seat", "screen", "flame", "surface"))
 _OWNERS = {**dict.fromkeys(("kid", "kids", "children", "child", "kiddie", "toddler", "daughter", "son"),
                            "kids bedroom"),
@@ -156,10 +157,14 @@ class _Reader:
 
     def _noun(self, thing: Thing, before: int) -> Thing | None:
         word = self.words[self.at]
+        if self.at == before and before and word.text in _ALSO_VERBS and (
+                self.words[before - 1].tag == "person" or self.words[before - 1].text == "to"):
+            return None
         if word.text == "orange" and self.words[self.at - 1].text in ("a", "an", "any", "the", "no", "my") and (
                 self.tag(1) in ("", "in", "on", ",", "chatter")):
             self.at += 1
             return thing._replace(kind="orange")
+        start = self.at
         if word.tag == "name":
             self.at += 1
             kind = word.value
@@ -190,6 +195,11 @@ class _Reader:
             if (whole := inner.thing()) is not None and whole.kind:
                 self.at, self.fixed = inner.at, True
                 return whole
+        if word.text in ("stand", "rack", "holder", "box", "machine", "hood", "cup") and self.at > before and (
+                self.words[self.at - 1].tag != "person"):
+            self.at += 1
+            used = self._use(thing)
+            return used if used.use else thing._replace(kind=word.text)
         if word.tag == "one" and (self.at > before):
             self.at += 1
             return thing._replace(kind="one")
@@ -260,7 +270,7 @@ class _Reader:
         """Read what follows a noun and belongs to it: where it is, what it has, what it is like."""
         while self.at < len(self.words):
             start = self.at
-            more = self._told(thing) or self._made_for(thing) or self._placed(thing)
+            more = self._made_for(thing) or self._lid(thing) or self._told(thing) or self._placed(thing)
             if more is None:
                 self.at = start
                 return thing
@@ -285,6 +295,19 @@ class _Reader:
             return None
         self.at += ahead + 1
         return thing._replace(kind=kind)
+
+    def _lid(self, thing: Thing) -> Thing | None:
+        """Read "that has its lid open", "with the door shut"."""
+        start = self.at
+        if self.text() in ("that", "which"):
+            self.at += 1
+        if self.tag() in ("have", "with") and self.tag(1) in ("it", "the") and self.text(2) in _PARTS and self.tag(3) in (
+                "state", "updown"):
+            state = self.words[self.at + 3].value
+            self.at += 4
+            return thing._replace(state={"up": "open", "down": "closed"}.get(state, state))
+        self.at = start
+        return None
 
     def _told(self, thing: Thing) -> Thing | None:
         """Read "that is (not) red", "which are on"."""
@@ -316,7 +339,8 @@ class _Reader:
     def _placed(self, thing: Thing) -> Thing | None:
         """Read a preposition with its noun phrase."""
         skip = 0
-        while self.tag(skip) in ("place", "chatter") and self.tag(skip) and skip < 3:
+        while skip < 3 and (self.tag(skip) in ("place", "chatter") or (
+                self.tag(skip) == "unknown" and self.text(skip).endswith("ing"))):
             skip += 1
         tag = self.tag(skip)
         if tag not in (*RELATIONS, "at", "from", "between") or self._depth > 2 or (thing.support and thing.room):
@@ -333,7 +357,9 @@ class _Reader:
             return None
         if not other.kind and other.room == "room" and other.relation == "with" and other.support is not None:
             other = Thing(room=_room_with(other.support.kind))
-        if not other.kind and other.room and other.relation == "":
+        if tag == "in" and canonical(other.kind) == "toilet" and not other.looks:
+            other = Thing(room="bathroom")
+        if not other.kind and other.room and other.relation == "" and other.unlike is None:
             if thing.room and tag != "in":
                 return None
             self.at = inner.at

@@ -16,7 +16,7 @@ from eqa_nodes.core.language.lexing import plain, sentences
 from eqa_nodes.core.language.phrases import PLACING, Phrase, is_known, is_place, phrases
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
-from eqa_nodes.core.language.states import opposite
+from eqa_nodes.core.language.states import opposite, states_of_kind
 from eqa_nodes.core.language.targets import Compared, Target, missing_names
 from eqa_nodes.core.language.uses import OFFERS, purpose_of
 from eqa_nodes.core.language.wording import in_words
@@ -63,9 +63,9 @@ def _read(text: str) -> Query | None:
     metres = lengths(text)
     cut = [segment for words in sentences(text) for segment in _segments(_merged(phrases(words)))]
     unit = next((p.value for segment in cut for p in segment if p.tag == "unit" and not _numbered(segment, p)), "")
-    place, group = "", list[Thing]()
+    place, group, spot, failed = "", list[Thing](), None, False
     for at, segment in enumerate(cut):
-        clause = Clause(segment, topics, metres[0] if metres else 0.0, unit, place, group=group)
+        clause = Clause(segment, topics, metres[0] if metres else 0.0, unit, place, group=group, spot=spot)
         if not topics and at + 1 < len(cut) and clause.main() is None:  # "Made or unmade, how did she leave the bed?"
             later = [p.thing for p in cut[at + 1] if p.thing is not None and is_known(p.thing)]
             clause = Clause(segment, later[:1], metres[0] if metres else 0.0, unit, place)
@@ -73,11 +73,15 @@ def _read(text: str) -> Query | None:
         query = query or clause.query()
         if query is not None and not clause.unexplained(query):
             (asked if clause.asks() else weak).append(query)
+        else:
+            failed = failed or (clause.asks() and not clause.is_tag())
         spoken = [t for p in segment if (t := p.thing) is not None and is_known(t)]
-        topics.extend(spoken)
+        inner = [t.support for p in segment if (t := p.thing) is not None and not is_known(t) and t.support is not None]
+        topics.extend(t for t in (*inner, *spoken[1:], *clause.subject(query, spoken)) if is_known(t))
+        spot = next((p for p in clause.predicates() if p.support is not None), spot)
         group = spoken if any(p.tag == "and" for p in segment) else []
         place = clause.rooms[0] if clause.rooms and not clause.things else place
-    found = list(dict.fromkeys(asked or weak[-1:]))
+    found = list(dict.fromkeys(asked or ([] if failed else weak[-1:])))
     if len(found) > 1:
         return Query("several", parts=tuple(found[:4]), things=tuple(t for q in found for t in q.things))
     return found[0] if found else None
@@ -122,6 +126,8 @@ def _segments(items: Sequence[Phrase]) -> list[list[Phrase]]:
     """Cut a sentence where a further question begins: "and what colour is it", ", is it on"."""
     cuts = [0]
     for at, item in enumerate(items):
+        if at and item.text == "i" and items[at + 1:at + 2] and items[at + 1].text in ("am", "need", "want"):
+            cuts.append(at)
         if item.tag not in (",", "and", "but", "if") or at == 0:
             continue
         after = [p.tag for p in items[at + 1:] if p.tag not in ("chatter",)]
@@ -129,10 +135,10 @@ def _segments(items: Sequence[Phrase]) -> list[list[Phrase]]:
                 *_AUXILIARY, "unknown", "place") and len(items[cuts[-1]:at]) > 1:
             cuts.append(at + 1)
             continue
-        rest = [p for p in items[at + 1:] if p.tag not in ("chatter", "and", ",", "but", "at")]
+        rest = [p for p in items[at + 1:] if p.tag not in ("chatter", "and", ",", "but", "at", "in", "from")]
         so_far = items[cuts[-1]:at]
-        if rest and _begins(rest, item.tag) and (item.tag == "if" or any(
-                p.thing is not None or p.tag in _STRONG for p in so_far)):
+        if item.tag == "but" or (rest and _begins(rest, item.tag) and (item.tag in ("if", ",") or any(
+                p.thing is not None or p.tag in _STRONG for p in so_far))):
             cuts.append(at if item.tag == "if" else at + 1)
     return [list(items[start:end]) for start, end in zip(cuts, [*cuts[1:], len(items)], strict=True)]
 
@@ -143,6 +149,8 @@ def _begins(rest: Sequence[Phrase], mark: str) -> bool:
         return True
     if mark == "if" and any(p.tag in _AUXILIARY for p in rest):
         return True
+    if first.tag in ("it", "the") and len(rest) > 1 and rest[1].tag in ("colour", *_SIZES):
+        return True
     return first.tag in _AUXILIARY and len(rest) > 1 and (rest[1].thing is not None or rest[1].tag in (
         "it", "person", "there", "not", "can"))
 
@@ -151,7 +159,8 @@ class Clause:
     """One question of a text, as phrases and words; topics: what was spoken of before it."""
 
     def __init__(self, items: Sequence[Phrase], topics: Sequence[Thing], metres: float, unit: str, place: str,
-                 told: bool = False, group: Sequence[Thing] = ()) -> None:
+                 told: bool = False, group: Sequence[Thing] = (), spot: Thing | None = None) -> None:
+        self.spot = spot
         self.told, self.group = told or bool(items and items[0].tag == "if"), group
         self.topics, self.metres, self.unit = topics, metres, unit
         self.items = self._resolved([p for p in items if p.tag not in ("chatter", "if")])
@@ -174,14 +183,30 @@ class Clause:
                     other = last if last is not None and last.kind != thing.kind else None
                     thing = thing._replace(support=other, relation=thing.relation if other else "",
                                            room=thing.room or (other.room if other else ""))
-                if thing.support is not None and thing.support.support is not None and (
-                        thing.support.support.kind == "it"):
-                    thing = thing._replace(support=last) if last else thing
+                inner = thing.support.support if thing.support is not None else None
+                if thing.support is not None and inner is not None and inner.kind == "it" and last is not None:
+                    thing = thing._replace(support=thing.support._replace(support=last), room=thing.room or last.room)
                 if thing.kind in _PARTS and last is not None and not thing.colour and not thing.room:
                     thing = last
                 item = item._replace(thing=thing)
             out.append(item)
         return out
+
+    def is_tag(self) -> bool:
+        """Return whether the words only ask for a yes: "isn't it?", "am I right?"."""
+        return not set(self.tags) - {*_AUXILIARY, "not", "it", "person", "there", "and", ",", "right_of", "tell", "or", "at",
+                                     "if"}
+
+    def subject(self, query: Query | None, spoken: Sequence[Thing]) -> list[Thing]:
+        """Return what the next clause may call "it": what this one asks about, or what it names first."""
+        if query is not None and not query.parts and query.things and is_known(query.things[0]):
+            return [query.things[0]._replace(quantifier="", number=0)]
+        return list(spoken[:1])
+
+    def predicates(self) -> list[Thing]:
+        """Return what is said of places: "beneath the desk"."""
+        inside = [t for t in self.things if not t.kind and t.support is not None]
+        return [*inside, *self._predicates()]
 
     def has(self, *tags: str) -> bool:
         """Return whether a word of these tags occurs."""
@@ -212,6 +237,8 @@ class Clause:
         named = [(i, p.thing) for i, p in enumerate(self.items) if p.thing is not None and not is_place(p.thing)
                  and p.thing.kind not in ("one", "it")]
         known = [pair for pair in named if is_known(pair[1])] or ([] if self.topics else named)
+        if self.topics and len(self.tags) > 1 and self.tags[0] in _AUXILIARY and self.tags[1] == "it":
+            known = []
         thing = next((t for i, t in known if i >= after), known[-1][1] if known else None)
         if thing is None:
             thing = self.topics[-1] if self.topics else None
@@ -221,7 +248,9 @@ class Clause:
 
     def query(self) -> Query | None:
         """Return what is asked, None where that is not clear."""
-        if self.has("when", "why", "who") and not self.has("which"):
+        if not self.items or self.tags[0] == "turn":
+            return None
+        if self.has("when", "why", "who") and not self.has("which", *_COMPARED):
             return None
         readers: tuple[Callable[[], Query | None], ...] = (
             self._measure, self._compare, self._size, self._count, self._attribute, self._used, self._rooms,
@@ -250,9 +279,9 @@ class Clause:
     def unexplained(self, query: Query) -> list[str]:
         """Return the words of the clause that its reading does not account for."""
         told = _all_things(query)
-        kinds = {t.kind for t in told} | {t.use for t in told}
+        kinds = {canonical(t.kind) for t in told} | {t.use for t in told}
         rooms = {room for t in told for room in (t.room, t.other_room, t.kind)}
-        looks = {look for t in told for look in (t.state, t.colour, t.material)}
+        looks = {look for t in told for look in (t.state, t.colour, t.material)} - {""}
         if query.compared is not None:
             looks.add(query.compared.aspect)
         wh = query.form not in ("is", "exists", "choice", "side") and self.asks()
@@ -265,13 +294,18 @@ class Clause:
                 known = re.sub(r"^\d ", "", thing.room) in {*rooms, "house", "room"}
             elif thing is not None:
                 aside = not is_known(thing) and (at <= cue or before in ("from", "at", "but"))
-                known = not thing.kind or thing.kind in kinds or thing.use in kinds - {""} or aside
+                known = thing.kind in ("", "wall", "floor", "ceiling") or canonical(thing.kind) in kinds or thing.use in kinds - {""} or aside
             elif item.tag in ("state", "is_colour", "is_material"):
                 known = bool({item.value, opposite(item.value)} & looks)
             elif item.tag in ("not", "without"):
-                known = query.denied or "or" in self.tags or any(t.quantifier == "no" or t.unlike for t in told)
+                known = query.denied or "or" in self.tags or any(t.quantifier == "no" or t.unlike for t in told) or (
+                    wh and at < cue)
+            elif item.tag in ("the", "any", "no", "all") and self.tags[at + 1:at + 2] == ["unknown"]:
+                known = at < cue or self.tags[at + 2:at + 3] == ["place"]
             else:
-                known = item.tag != "unknown" or wh
+                after = self.tags[at + 1] if at + 1 < len(self.tags) else ""
+                known = item.tag != "unknown" or wh or before in ("any", "the") or (
+                    item.text.endswith("ing") and after == "state")
             if not known:
                 doubts.append(item.text)
         return doubts
@@ -284,7 +318,7 @@ class Clause:
     def _measure(self) -> Query | None:
         between = self._between()
         if self.has("fit") or (self.has("gap") and self.metres):
-            return self._fits() if self.things or self.topics else None
+            return self._fits() if self.things or self.topics or len(self.rooms) > 1 else None
         if not self.has("far", "gap"):
             return None
         far = self.has("far") or any(p.text == "distance between" for p in self.items)
@@ -308,6 +342,8 @@ class Clause:
         return []
 
     def _fits(self) -> Query | None:
+        if not self.things and len(self.rooms) > 1:
+            return Query("passes", (Thing("door", self.rooms[0], other_room=self.rooms[1]),), metres=self.metres)
         things = self.things or [self.topics[-1]]
         last = things[-1]
         goes = tuple(t for t in things[:-1] if t.kind)[:1]
@@ -432,6 +468,8 @@ class Clause:
     def _pair(self) -> tuple[Thing, ...]:
         """Return the things that are compared: named, or rooms."""
         things = list(dict.fromkeys(t._replace(quantifier="", number=0) for t in self.things if t.kind))
+        if not all(map(is_known, things)):
+            return ()
         if len(things) > 2 and things[0].kind == things[1].kind and not things[0].looks:
             things = things[1:]  # "which bookshelf is taller, the one in A or the one in B?"
         if len(things) == 1 and any(t.number == 2 for t in self.things) and not self.topics and len(self.rooms) < 2:
@@ -482,7 +520,7 @@ class Clause:
             query = self._rooms()
             return query and query._replace(aspect="count")
         thing = self.main(at)
-        if thing is None:
+        if thing is None or self.tags[at + 1:at + 2] == ["unknown"]:
             return None
         thing = self._with_predicate(thing)
         if self.has("forget") and thing.state:
@@ -512,7 +550,7 @@ class Clause:
                                other_support=two[1]._replace(room="")))
         for at, item in enumerate(self.items):
             after = self.tags[at + 1] if at + 1 < len(self.tags) else ""
-            if item.tag == "state":
+            if item.tag == "state" and not (item.text == "out" and thing is not None and not _glows(thing)):
                 found.append(Thing(state=item.value))
             elif item.tag == "is_colour":
                 found.append(Thing(colour=item.value))
@@ -559,6 +597,9 @@ class Clause:
 
     def _rooms(self) -> Query | None:
         """Read "which room is the lamp in", "which rooms have no window", "every room with a mirror"."""
+        described = next((t for t in self.things if not t.kind and t.room.endswith("room") and not t.use), None)
+        if described is not None and (described.relation == "with" or (described.unlike and described.unlike.support)):
+            return self._rooms_with(described)
         at = next((i for i, p in enumerate(self.items) if p.thing is not None and is_place(p.thing)
                    and self._asks_room(i)), None)
         if at is None:
@@ -570,14 +611,26 @@ class Clause:
         if thing is None:
             return Query("rooms", (Thing(named or "room"),))
         thing = self._with_predicate(thing._replace(room="" if thing.room in (named, "room") else thing.room))
+        if self.has("not") and thing.unlike is not None and thing.unlike.state:
+            thing = thing._replace(state=opposite(thing.unlike.state), unlike=None)
+            return Query("rooms", (thing._replace(room=named, quantifier="", number=0),))
         negated = self.has("not", "without") or thing.quantifier == "no"
         fixed = any(p.fixed and p.thing is not None and not is_place(p.thing) for p in self.items) or not self.things
         if negated:
             thing = thing._replace(quantifier="no", unlike=None)
         elif not phrase.text.endswith("s") and fixed:
-            return Query("room", (thing._replace(quantifier="", number=0),))
+            return Query("room", (thing._replace(quantifier="", number=0, room=thing.room or named),))
         thing = thing._replace(quantifier="no" if negated else "", number=0)
         return Query("rooms", (thing._replace(room=named),))
+
+    def _rooms_with(self, described: Thing) -> Query | None:
+        """Read "every room with a mirror", "the rooms without a window"."""
+        without = described.unlike.support if described.unlike is not None else None
+        thing = without or described.support
+        if thing is None:
+            return None
+        room = "" if described.room == "room" else described.room
+        return Query("rooms", (thing._replace(room=room, quantifier="no" if without else "", number=0),))
 
     def _asks_room(self, at: int) -> bool:
         words = self.items[at].text.split()
@@ -593,11 +646,13 @@ class Clause:
         if thing is None or not self.has("what", "where") or self.has("colour", "material", "count"):
             return None
         at = self._at("what", "where")
+        direct = at + 1 < len(self.items) and self.items[at + 1].thing is thing
         if self.items[at].tag == "where":
-            direct = at + 1 < len(self.items) and self.items[at + 1].thing is thing
             aspect = "place" if direct and "find" not in thing.name else "where"
-        else:
+        elif direct:
             aspect = "tool"
+        else:
+            return None
         if len(self.rooms) == 1 and not thing.room:
             thing = thing._replace(room=self.rooms[0])
         return Query("use", (thing._replace(quantifier=""),), aspect=aspect)
@@ -630,32 +685,35 @@ class Clause:
     def _upon(self) -> Query | None:
         """Read "what is the iron (lying) on", which asks where it is."""
         texts = [p.text for p in self.items if p.tag != ","]
-        ends = self.has("what", "which") and texts and texts[-1] in ("on", "in", "under")
+        ends = self.has("what", "which") and texts and texts[-1].split()[-1] in ("on", "in", "under", "above")
         if not ends and not any(tag in PLACING and after in ("what", "which")
                                 for tag, after in zip(self.tags, self.tags[1:], strict=False)):
             return None
-        thing = self.main()
-        known = any(t.kind for t in self.things) or bool(self.topics)
-        return Query("where", (thing._replace(quantifier="", number=0),)) if thing is not None and known else None
+        asked = [p.thing for tag, p in zip(self.tags, self.items[1:], strict=False) if tag in ("which", "what")]
+        things = [t for t in self.things if t not in asked and is_known(t)]
+        thing = things[0] if things else self.topics[-1] if self.topics else None
+        return Query("where", (thing._replace(quantifier="", number=0),)) if thing is not None else None
 
     def _options(self, thing: Thing | None) -> tuple[Thing, ...]:
         """Return what can be chosen from: "on or off", "the red one or the blue one", "on the desk or in the bin"."""
         found = self._predicates(thing)
         if thing is not None and thing.support is not None and len(found) == 1 and found[0].support is not None:
             found = [Thing(relation=thing.relation, support=thing.support, room=thing.room), *found]
+        if thing is not None and thing.looks and any(t.kind == thing.kind and t is not thing for t in self.things):
+            found = [Thing(colour=thing.colour, material=thing.material, state=thing.state), *found]
         alike = [t for t in self.things if thing is not None and t.kind == thing.kind and t is not thing]
         found += [Thing(colour=t.colour, material=t.material, state=t.state) for t in alike if t.looks]
         return tuple(dict.fromkeys(option for option in found if option.looks))
 
     def _choice(self) -> Query | None:
-        if "or" not in self.tags:
-            return None
         thing = self.main()
         options = self._options(thing)
-        if thing is None:
+        if thing is None or not ("or" in self.tags or (len([o for o in options if o.material or o.colour]) > 2)):
             return None
         if len(options) > 1:
             moved = thing._replace(relation="", support=None) if options[0].support is thing.support else thing
+            if options[0].colour == moved.colour and options[0].material == moved.material:
+                moved = moved._replace(colour="", material="")
             return Query("choice", (moved._replace(quantifier=""),), options)
         if self.has("not") and options and self._at("or") < self._at("not"):
             return Query("is", (thing,), options[:1])  # "shut or not?"
@@ -690,6 +748,9 @@ class Clause:
         for predicate in self._predicates():
             if predicate.support is not None:
                 return Query("list", (predicate,))
+        bare = not [t for t in self.things if t.kind or t.support or t.state]
+        if bare and self.spot is not None and self.has("there", "thing", "which") and not self.rooms:
+            return Query("list", (self.spot._replace(state=""),))
         thing = next((t for t in self.things if t.kind == "" and (t.support or t.state or t.colour)), None)
         if thing is not None and self.has("what", "tell", "which"):
             return Query("list", (thing._replace(quantifier=""),))
@@ -714,13 +775,18 @@ class Clause:
             return None
         predicates = self._predicates(thing)
         if thing.kind == "water":
-            if thing.relation == "in" and thing.support is not None:
-                return Query("is", (thing.support._replace(room=thing.room),), (Thing(state="full"),))
+            held = next((p for p in (thing, *predicates) if p.relation == "in" and p.support is not None), None)
+            if held is not None and held.support is not None:
+                return Query("is", (held.support._replace(room=held.room or held.support.room),), (Thing(state="full"),))
             thing = thing._replace(kind="tap")
         if self.has("forget") and predicates and predicates[-1].state:
             predicates = [Thing(state=opposite(predicates[-1].state))]
-        exists = self.has("there") or thing.quantifier in ("any", "no") or thing.kind == ""
-        if exists and not (thing.quantifier in ("any", "all") and thing.kind and predicates and not self.has("there")):
+        there = any({one, two} == {"be", "there"} or (one, two) == ("can", "there")
+                    for one, two in zip(self.tags, self.tags[1:], strict=False))
+        exists = there or thing.quantifier in ("any", "no") or thing.kind == ""
+        if exists and not (thing.quantifier in ("any", "all") and thing.kind and predicates and not there):
+            if self.tags[0] not in (*_AUXILIARY, "thing", "any", "there") and not self.told:
+                return None
             thing = self._with_predicate(thing)
             return Query("exists", (thing._replace(quantifier="no" if thing.quantifier == "no" else ""),),
                          denied=self.has("not") and thing.unlike is None)
@@ -734,6 +800,8 @@ class Clause:
                 Thing(room=thing.room, relation=thing.relation, support=thing.support,
                       other_support=thing.other_support),), denied=self.has("not"))
         if self.has("it") and len(self.group) > 1:
+            return None
+        if self.tags[0] == "person":
             return None
         at = self._at("have")
         owned = at >= 0 and any(p.thing is not None and not is_place(p.thing) for p in self.items[at + 1:])
@@ -768,9 +836,17 @@ def _offered(thing: Thing) -> Thing:
     return thing._replace(kinds=OFFERS[word]) if word else thing
 
 
+def _glows(thing: Thing) -> bool:
+    states = states_of_kind(thing.kind) if thing.kind else None
+    return bool(states) and not {"on", "lit"}.isdisjoint(states or ())
+
+
 def _tidied(thing: Thing) -> Thing:
     """Return a phrase whose place is named once: the support is in the thing's room."""
     support = thing.support
+    if support is not None and support.kind == "wall" and support.relation == "above" and support.support is not None:
+        thing = thing._replace(relation="above", support=support.support, room=thing.room or support.room)
+        support = thing.support
     if thing.kind == "water" and thing.state in ("running", "off", "on"):
         return thing._replace(kind="tap")
     if support is not None and support.room and thing.room in ("", support.room):
