@@ -168,6 +168,8 @@ def _room(phrase: tuple[str, ...]) -> str:
     last = singular(phrase[-1])
     if last not in _ROOMS or len(phrase) > 3 or not all(word.replace("'", "") in _OF_ROOMS for word in phrase[:-1]):
         return ""
+    if len(phrase) == 3 and phrase[0] in ("parents", "parent") and phrase[1] == "main":
+        phrase = phrase[1:]
     name = " ".join((*(word.replace("'", "") for word in phrase[:-1]), last))
     return {"parents room": "main bedroom", "bath room": "bathroom", "bed room": "bedroom"}.get(name, name)
 

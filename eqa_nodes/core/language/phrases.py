@@ -24,8 +24,8 @@ _SIZES = ("small", "large", "tall", "larger", "smaller", "taller", "shorter", "w
 _GENERIC = frozenset(("box", "machine", "animal", "ball", "tool", "appliance", "bowl", "board", "rack", "stand", "toy"))
 _LEADING = re.compile(r"^(?:(?:use|that|which|who|where|with|to|for|find|something|anything|i|you|we|one|can|could) )+")
 _USUAL = 0.5  # share of the things of a kind from which a room is known by it
-_ALSO_VERBS = frozenset(("water", "iron", "watch", "drink", "dress", "clean", "book", "light", "paint", "hoover", "vacuum",
-                         "empty", "dry", "open", "close", "mop", "shower", "bath", "picture", "photo", "play", "rest"))
+_ALSO_VERBS = frozenset(("water", "iron", "watch", "drink", "dress", "clean", "book", "light", "paint", "hoover", "mop",
+                         "empty", "dry", "open", "close", "vacuum", "shower", "bath", "picture", "photo", "play"))
 _PARTS = frozenset(("lid", "door", "doors", "cover", "shade", "lampshade", "seat", "screen", "flame", "surface"))
 _OWNERS = {**dict.fromkeys(("kid", "kids", "children", "child", "kiddie", "toddler", "daughter", "son"),
                            "kids bedroom"),
@@ -123,7 +123,10 @@ class _Reader:
             elif tag == "unknown" and (room := _OWNERS.get(word.text, "")) and self._bed():
                 thing = thing._replace(room=room)
             elif tag == "unknown" and self.at > before and self.fixed and self.tag(1) == "'s":
-                pass  # "my daughter's toy box"
+                if f"{word.text} {singular(self.text(2))}" in known_names():
+                    self.at += 3
+                    return thing._replace(kind=f"{word.text} {singular(self.words[self.at - 1].text)}")
+                # else an owner: "my daughter's toy box"
             elif tag == "chatter" and self.at > before and self._leads() and word.text not in ("is",):
                 pass
             elif tag == "unknown" and self.at > before and self.tag(1) == "name" and self.fixed:
@@ -171,7 +174,8 @@ class _Reader:
             if kind in _GENERIC and (named := self._made_for(thing._replace(kind=kind)) or self._used(thing)):
                 return named
             while self.tag() == "'s" and self.tag(1) == "name":
-                kind, self.at = self.words[self.at + 1].value, self.at + 2
+                owned = self.words[self.at + 1].value
+                kind, self.at = f"{kind} {owned}" if f"{kind} {owned}" in known_names() else owned, self.at + 2
             if self.text() in _PARTS:
                 self.at += 1
             many = singular(word.text.split()[-1]) != word.text.split()[-1]
@@ -207,6 +211,9 @@ class _Reader:
             self.at += 1
             several = thing.number > 1 and word.text.endswith("s")
             return Thing(room=f"{thing.number} {word.value}" if several else word.value, quantifier=thing.quantifier)
+        if word.text == "water":
+            self.at += 1
+            return thing._replace(kind="water")
         if word.tag == "unknown" and self.at > before and self.fixed and self.tag(1) != "unknown":
             self.at += 1
             return thing._replace(kind=singular(word.text))
@@ -250,7 +257,7 @@ class _Reader:
         if place is not None and is_place(place):
             used = self._use(thing)
             if used.use:
-                return used._replace(room=place.room)
+                return used._replace(room="" if place.room == "house" else place.room)
         self.at = start
         return thing
 
@@ -273,8 +280,10 @@ class _Reader:
             more = self._made_for(thing) or self._lid(thing) or self._told(thing) or self._placed(thing)
             if more is None:
                 self.at = start
-                return thing
+                break
             thing = more
+        if not thing.kind and thing.room == "room" and thing.relation == "with" and thing.support and self.fixed:
+            return Thing(room=_room_with(thing.support.kind) or "room")
         return thing
 
     def _made_for(self, thing: Thing) -> Thing | None:
@@ -301,8 +310,8 @@ class _Reader:
         start = self.at
         if self.text() in ("that", "which"):
             self.at += 1
-        if self.tag() in ("have", "with") and self.tag(1) in ("it", "the") and self.text(2) in _PARTS and self.tag(3) in (
-                "state", "updown"):
+        owns = self.tag() in ("have", "with") and self.tag(1) in ("it", "the") and self.text(2) in _PARTS
+        if owns and self.tag(3) in ("state", "updown"):
             state = self.words[self.at + 3].value
             self.at += 4
             return thing._replace(state={"up": "open", "down": "closed"}.get(state, state))
@@ -349,14 +358,12 @@ class _Reader:
         inner = _Reader(self.words, self.at + skip + 1, self._depth + 1)
         if tag == "between":
             return self._between(thing, inner)
-        other = inner.thing()
+        other = inner.like() or inner.thing()
         if other is None and inner.tag() == "it":
             inner.at += 1
             other = Thing("it")
         if other is None:
             return None
-        if not other.kind and other.room == "room" and other.relation == "with" and other.support is not None:
-            other = Thing(room=_room_with(other.support.kind))
         if tag == "in" and canonical(other.kind) == "toilet" and not other.looks:
             other = Thing(room="bathroom")
         if not other.kind and other.room and other.relation == "" and other.unlike is None:
@@ -375,6 +382,16 @@ class _Reader:
         if tag == "without":
             return thing._replace(unlike=Thing(relation="with", support=other), room=room)
         return thing._replace(relation=relation, support=other, room=room)
+
+    def like(self) -> Thing | None:
+        """Read "the same shelf as the jar": the shelf with the jar on it."""
+        if self.text() != "the" or self.tag(1) != "same" or self.tag(2) != "name":
+            return None
+        other = _Reader(self.words, self.at + 4, self._depth + 1)
+        if self.text(3) != "as" or (beside := other.thing()) is None:
+            return None
+        kind, self.at = self.words[self.at + 2].value, other.at
+        return Thing(kind, relation="with", support=beside)
 
     def _between(self, thing: Thing, inner: _Reader) -> Thing | None:
         first = inner.thing()

@@ -27,7 +27,10 @@ _ATTRIBUTES = ("colour", "material", "condition", "text")
 _STRONG = ("what", "which", "where", "count", "colour", "material", "condition", "far", "gap", *_SIZES)
 _AUXILIARY = ("be", "do", "have", "can")
 _FOR_EACH = ("where", "room", "colour", "material", "state", "size")
-_THERE = {"on top": "on", "on top of": "on", "underneath": "under", "below": "under", "inside": "in"}
+_PLAIN = ("", "wall", "floor", "ceiling", "water")
+_LISTING = ("name", "list", "identify", "describe", "give", "report")
+_THERE = {**dict.fromkeys(("on top", "sitting on top", "standing on top", "lying on top"), "on"),
+          "on top of": "on", "underneath": "under", "below": "under", "inside": "in"}
 _ORDINALS = {2: ("one", "other"), 3: ("one", "another", "third")}
 _OPENINGS = ("door", "front door", "passage", "opening", "doorway", "window", "gap", "entrance", "archway", "hatch")
 _PARTS = frozenset(("lid", "door", "cover", "shade", "lampshade", "seat", "top", "drawer", "lids", "doors", "title"))
@@ -105,10 +108,12 @@ def _inferred(text: str) -> Query | None:
 def _merged(items: Sequence[Phrase]) -> list[Phrase]:
     """Return a sentence with what is said again in other words put together: "the lamp, the one on the table,"."""
     out: list[Phrase] = []
-    for item in items:
+    for at, item in enumerate(items):
         thing, last = item.thing, out[-2].thing if len(out) > 1 else None
-        if thing is not None and thing.kind == "one" and item.fixed and out[-1:] and out[-1].tag == "," and (
-                last is not None and last.kind not in ("", "one")):
+        chosen = [p.tag for p in items[at + 1:at + 2]] == ["or"]
+        again = thing is not None and thing.kind == "one" and item.fixed and not chosen and (
+            [p.tag for p in out[-1:]] == [","])
+        if thing is not None and again and last is not None and last.kind not in ("", "one"):
             more = {field: value for field, value in thing._asdict().items()
                     if value and field not in ("kind", "quantifier", "number")}
             out[-2:] = [out[-2]._replace(thing=last._replace(**more))]
@@ -194,8 +199,7 @@ class Clause:
 
     def is_tag(self) -> bool:
         """Return whether the words only ask for a yes: "isn't it?", "am I right?"."""
-        return not set(self.tags) - {*_AUXILIARY, "not", "it", "person", "there", "and", ",", "right_of", "tell", "or", "at",
-                                     "if"}
+        return not set(self.tags) - {*_AUXILIARY, "not", "it", "person", "there", "and", ",", "tell", "or", "at", "if"}
 
     def subject(self, query: Query | None, spoken: Sequence[Thing]) -> list[Thing]:
         """Return what the next clause may call "it": what this one asks about, or what it names first."""
@@ -294,13 +298,14 @@ class Clause:
                 known = re.sub(r"^\d ", "", thing.room) in {*rooms, "house", "room"}
             elif thing is not None:
                 aside = not is_known(thing) and (at <= cue or before in ("from", "at", "but"))
-                known = thing.kind in ("", "wall", "floor", "ceiling") or canonical(thing.kind) in kinds or thing.use in kinds - {""} or aside
+                known = thing.kind in _PLAIN or before in ("which", "what") or aside or (
+                    canonical(thing.kind) in kinds or thing.use in kinds - {""})
             elif item.tag in ("state", "is_colour", "is_material"):
                 known = bool({item.value, opposite(item.value)} & looks)
             elif item.tag in ("not", "without"):
                 known = query.denied or "or" in self.tags or any(t.quantifier == "no" or t.unlike for t in told) or (
                     wh and at < cue)
-            elif item.tag in ("the", "any", "no", "all") and self.tags[at + 1:at + 2] == ["unknown"]:
+            elif item.text in ("the", "any", "no") and self.tags[at + 1:at + 2] == ["unknown"]:
                 known = at < cue or self.tags[at + 2:at + 3] == ["place"]
             else:
                 after = self.tags[at + 1] if at + 1 < len(self.tags) else ""
@@ -558,9 +563,8 @@ class Clause:
                 found.append(Thing(material=item.value))
             elif item.tag == "material" and item.text == "made" and not self.has("what"):
                 found.append(Thing(state="made"))
-            elif item.text in _THERE and after in ("", ",", "and") and self.topics and self.has("what"):
-                relation = _THERE[item.text]
-                found.append(Thing(relation=relation, support=self.topics[-1], room=self.topics[-1].room))
+            elif self.topics and self.has("what") and item.text in _THERE and after in ("", ",", "and"):
+                found.append(Thing(relation=_THERE[item.text], support=self.topics[-1], room=self.topics[-1].room))
             elif item.text in ("on", "in") and after in ("", "or", ",", "and", "in", "at", "if", "but") and at:
                 if item.text == "on":
                     found.append(Thing(state="on"))
@@ -568,7 +572,8 @@ class Clause:
                 found.append(Thing(state="made"))
             elif item.tag == "close":
                 found.append(Thing(state="closed"))
-            elif item.tag == "updown":
+            elif item.tag == "updown" and at and (self.tags[at - 1] in ("thing", "be", "it", "have", "place") or (
+                    self.items[at - 1].text in _PARTS)):
                 found.append(Thing(state="open" if item.text == "up" else "closed"))
             elif item.tag in PLACING and at + 1 < len(self.items):
                 other = self.items[at + 1].thing
@@ -707,6 +712,8 @@ class Clause:
 
     def _choice(self) -> Query | None:
         thing = self.main()
+        if thing is not None and self.topics and self.has("it") and thing.kind == self.topics[-1].kind:
+            thing = self.topics[-1]
         options = self._options(thing)
         if thing is None or not ("or" in self.tags or (len([o for o in options if o.material or o.colour]) > 2)):
             return None
@@ -732,7 +739,8 @@ class Clause:
         return None
 
     def _which(self) -> Query | None:
-        if not self.has("which") or not (self.things or self.topics):
+        listed = bool(self.items) and self.tags[0] == "tell" and bool(self.things) and self.items[0].text in _LISTING
+        if not (self.has("which") or listed) or not (self.things or self.topics):
             return None
         thing = self.main()
         if thing is None:
@@ -777,7 +785,8 @@ class Clause:
         if thing.kind == "water":
             held = next((p for p in (thing, *predicates) if p.relation == "in" and p.support is not None), None)
             if held is not None and held.support is not None:
-                return Query("is", (held.support._replace(room=held.room or held.support.room),), (Thing(state="full"),))
+                place = held.support._replace(room=held.room or held.support.room)
+                return Query("is", (place,), (Thing(state="full"),))
             thing = thing._replace(kind="tap")
         if self.has("forget") and predicates and predicates[-1].state:
             predicates = [Thing(state=opposite(predicates[-1].state))]
