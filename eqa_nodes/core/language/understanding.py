@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.inferences import inferred, query_of
@@ -16,6 +17,7 @@ from eqa_nodes.core.language.lexing import plain, sentences
 from eqa_nodes.core.language.phrases import PLACING, Phrase, is_known, is_place, phrases
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
+from eqa_nodes.core.language.refusing import NOT_UNDERSTOOD, Heard, not_a_question, suggestions, why_not
 from eqa_nodes.core.language.states import opposite, states_of_kind
 from eqa_nodes.core.language.targets import Compared, Target, missing_names
 from eqa_nodes.core.language.uses import OFFERS, purpose_of
@@ -27,6 +29,7 @@ _ATTRIBUTES = ("colour", "material", "condition", "text")
 _STRONG = ("what", "which", "where", "count", "colour", "material", "condition", "far", "gap", *_SIZES)
 _AUXILIARY = ("be", "do", "have", "can")
 _FOR_EACH = ("where", "room", "colour", "material", "state", "size")
+_AT_ONCE = 4  # questions in one line
 _PLAIN = ("", "wall", "floor", "ceiling", "water")
 _LISTING = ("name", "list", "identify", "describe", "give", "report")
 _THERE = {**dict.fromkeys(("on top", "sitting on top", "standing on top", "lying on top"), "on"),
@@ -37,16 +40,20 @@ _PARTS = frozenset(("lid", "door", "cover", "shade", "lampshade", "seat", "top",
 
 
 def understand(text: str, before: Exchange | None = None) -> Understood:
-    """Return how a question is read, after another one if there was one."""
-    query = _read(text)
-    if query is None:
-        return Understood(None, "", "I do not understand this.", (), text)
-    return Understood(query, in_words(query), "", (), text)
+    """Return how a question is read, after another one if there was one: its query, or why there is none."""
+    if why := not_a_question(text):
+        return Understood(None, why=why, question=text)
+    reading = _read(text)
+    if reading.query is None:
+        why = why_not(text, reading.unclear)
+        asked_back = suggestions(reading.heard) if why.startswith(NOT_UNDERSTOOD) else ()
+        return Understood(None, why=why, suggestions=asked_back, question=text)
+    return Understood(reading.query, in_words(reading.query), question=text)
 
 
 def targets(question: str) -> tuple[Target, ...]:
     """Return the places or objects that a question is about where it is about several, in its order; else ()."""
-    query = _read(question)
+    query = understand(question).query
     return query.targets if query is not None else ()
 
 
@@ -56,10 +63,19 @@ def missing_in(message: str, question: str) -> tuple[Target, ...]:
     return tuple(target for target in targets(question) if target.name in names) if names else ()
 
 
+class Reading(NamedTuple):
+    """What was read of a question: its query, else which words are unclear, and what else was recognised."""
+
+    query: Query | None
+    unclear: tuple[str, ...] = ()
+    heard: Heard = Heard()
+
+
 @lru_cache(maxsize=1024)
-def _read(text: str) -> Query | None:
+def _read(text: str) -> Reading:
     if (query := _inferred(text)) is not None:
-        return query
+        return Reading(query)
+    doubtful, unclear = list[Query](), list[str]()
     topics: list[Thing] = []
     asked: list[Query] = []
     weak: list[Query] = []
@@ -74,9 +90,12 @@ def _read(text: str) -> Query | None:
             clause = Clause(segment, later[:1], metres[0] if metres else 0.0, unit, place)
         query = clause.again(asked[-1]) if asked else None
         query = query or clause.query()
-        if query is not None and not clause.unexplained(query):
+        odd = clause.unexplained(query) if query is not None else [p.text for p in clause.items if p.tag == "unknown"]
+        if query is not None and not odd:
             (asked if clause.asks() else weak).append(query)
         else:
+            unclear = odd if clause.asks() or not unclear else unclear
+            doubtful += [query] if query is not None else []
             failed = failed or (clause.asks() and not clause.is_tag())
         spoken = [t for p in segment if (t := p.thing) is not None and is_known(t)]
         inner = [t.support for p in segment if (t := p.thing) is not None and not is_known(t) and t.support is not None]
@@ -86,8 +105,15 @@ def _read(text: str) -> Query | None:
         place = clause.rooms[0] if clause.rooms and not clause.things else place
     found = list(dict.fromkeys(asked or ([] if failed else weak[-1:])))
     if len(found) > 1:
-        return Query("several", parts=tuple(found[:4]), things=tuple(t for q in found for t in q.things))
-    return found[0] if found else None
+        parts = tuple(found[:_AT_ONCE])
+        return Reading(Query("several", parts=parts, things=tuple(t for q in parts for t in q.things)))
+    if found:
+        return Reading(found[0])
+    items = [p for segment in cut for p in segment]
+    tags = {p.tag for p in items} | {"room" for p in items if p.thing is not None and "room" in p.text.split()[-1]}
+    states = [p.value for p in items if p.tag == "state"] + [t.state for t in topics if t.state]
+    return Reading(None, tuple(unclear), Heard((*doubtful, *weak), tuple(topics), place, frozenset(tags),
+                                               tuple(dict.fromkeys(states))))
 
 
 def _inferred(text: str) -> Query | None:
