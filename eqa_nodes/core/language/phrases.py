@@ -167,7 +167,6 @@ class _Reader:
                 self.tag(1) in ("", "in", "on", ",", "chatter")):
             self.at += 1
             return thing._replace(kind="orange")
-        start = self.at
         if word.tag == "name":
             self.at += 1
             kind = word.value

@@ -27,7 +27,8 @@ _ONLY = {  # what is said to who asks in another language
     "Dutch": "Ik versta alleen Engels; stel de vraag alstublieft in het Engels.",
 }
 _ORDERS = re.compile(r"\b(?:ignore|disregard|forget|override|bypass)\b.*\b(?:rules?|instructions?|prompts?|told|"
-                     r"directives?|safety)\b|\bsystem prompt\b|\b(?:your|the) (?:\w+ )?(?:configuration|prompt)\b", re.S)
+                     r"directives?|safety)\b|\bsystem prompt\b|\b(?:your|the) (?:\w+ )?(?:configuration|prompt)\b",
+                     re.S)
 _COMMANDS = frozenset(entries("commands"))
 _PRIVATE = frozenset(entries("private_matters"))
 _FUTURE = re.compile(r"\b(?:will|going to)\b.*\b(?:tomorrow|next|years? from now|in (?:an?|\d+) (?:hour|day|week|"
