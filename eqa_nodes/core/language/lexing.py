@@ -22,7 +22,7 @@ _LONGEST = 5  # words of the longest phrase in the lists
 _MATERIALS = dict(groups("materials"))
 _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:'[^\W\d_]+)*|[?!.;:,\n]| - |--|[\u2013\u2014]|\(|\)")
 _BRINGS = frozenset(("switched", "turned", "left", "powered", "put", "wide", "hanging", "turn", "switch", "lit", "all",
-                     "filled", "closed", "fired", "standing", "propped", "kept", "swung", "half", "shut", "pulled"))
+                     "closed", "fired", "standing", "propped", "kept", "swung", "half", "shut", "pulled"))
 _OWNED = re.compile(r"^(.{2,}?)(?:'s|(?<=s)')$")
 
 
@@ -185,7 +185,7 @@ def _known(phrase: tuple[str, ...]) -> Word | None:
     if len(phrase) > 1 and (phrase in _PHRASES) is False and not {",", "'s", "a", "an", "the"}.isdisjoint(phrase):
         return None
     one = singular(normalise(text))
-    if len(phrase) > 1 and one in known_names():
+    if len(phrase) > 1 and one in known_names() and phrase[0] not in ("something", "anything", "place"):
         return Word("name", text, one)
     if phrase in _PHRASES:
         return Word(_PHRASES[phrase][0], text, _PHRASES[phrase][1])

@@ -10,7 +10,7 @@ from eqa_nodes.core.language.english import canonical, number, singular
 from eqa_nodes.core.language.lexing import Word
 from eqa_nodes.core.language.naming import known_names
 from eqa_nodes.core.language.query import Thing
-from eqa_nodes.core.language.uses import purpose_of, rooms_of
+from eqa_nodes.core.language.uses import OFFERS, purpose_of, rooms_of
 
 RELATIONS = {"left_of": "left of", "right_of": "right of", "on": "on",
              "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
@@ -183,7 +183,8 @@ class _Reader:
             return thing._replace(kind=kind)
         if word.tag == "thing":
             self.at += 1
-            thing = thing._replace(quantifier="no") if word.value == "nothing" else thing
+            if word.value == "nothing" or word.text.startswith("any"):
+                thing = thing._replace(quantifier="no" if word.value == "nothing" else "any")
             return self._use(thing)
         if word.text in ("those", "that") and self.text(1) == "of":
             self.at += 2
@@ -245,6 +246,9 @@ class _Reader:
         if purpose is None:
             return thing
         self.at += ahead
+        sort = f"something to {words[1]}" if words[:1] == ["to"] and len(words) == 2 else ""
+        if sort in known_names() and words[1] not in OFFERS:
+            return thing._replace(kind=sort)
         use = _LEADING.sub("", " ".join(words))
         return thing._replace(use=use, kinds=purpose.kinds)
 
@@ -353,6 +357,8 @@ class _Reader:
         tag = self.tag(skip)
         if tag not in (*RELATIONS, "at", "from", "between") or self._depth > 2 or (thing.support and thing.room):
             return None
+        if is_place(thing) and tag not in ("with", "without"):
+            return None
         word = self.words[self.at + skip]
         inner = _Reader(self.words, self.at + skip + 1, self._depth + 1)
         if tag == "between":
@@ -417,11 +423,11 @@ def _room_with(kind: str) -> str:
 
 def is_place(thing: Thing) -> bool:
     """Return whether a phrase names a room only: "the kitchen"."""
-    return not thing.kind and bool(thing.room) and not thing.use and thing.support is None
+    return not thing.kind and bool(thing.room) and not thing.use and thing.support is None and thing.unlike is None
 
 
 def is_known(thing: Thing) -> bool:
     """Return whether a phrase names a thing that the vocabulary knows, or describes one by its use or looks."""
     return not is_place(thing) and (bool(thing.use or thing.kinds) or (
-        thing.kind not in ("", "one", "it") and thing.kind in known_names()) or (
+        thing.kind not in ("", "one", "it") and (thing.kind == "water" or thing.kind in known_names())) or (
             not thing.kind and bool(thing.looks)))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.inferences import inferred, query_of
 from eqa_nodes.core.language.lexing import plain, sentences
+from eqa_nodes.core.language.naming import members
 from eqa_nodes.core.language.phrases import PLACING, Phrase, is_known, is_place, phrases
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
@@ -29,6 +30,8 @@ _ATTRIBUTES = ("colour", "material", "condition", "text")
 _STRONG = ("what", "which", "where", "count", "colour", "material", "condition", "far", "gap", *_SIZES)
 _AUXILIARY = ("be", "do", "have", "can")
 _FOR_EACH = ("where", "room", "colour", "material", "state", "size")
+_ANIMALS = frozenset(map(canonical, members("pet")))
+_BEFORE_UP = ("thing", "be", "it", "have", "place", ",", "or")  # "is the lid up", but not "wake up"
 _AT_ONCE = 4  # questions in one line
 _PLAIN = ("", "wall", "floor", "ceiling", "water")
 _LISTING = ("name", "list", "identify", "describe", "give", "report")
@@ -98,8 +101,10 @@ def _read(text: str) -> Reading:
             doubtful += [query] if query is not None else []
             failed = failed or (clause.asks() and not clause.is_tag())
         spoken = [t for p in segment if (t := p.thing) is not None and is_known(t)]
-        inner = [t.support for p in segment if (t := p.thing) is not None and not is_known(t) and t.support is not None]
-        topics.extend(t for t in (*inner, *spoken[1:], *clause.subject(query, spoken)) if is_known(t))
+        inner = [t.support._replace(room=t.support.room or t.room) for p in segment
+                 if (t := p.thing) is not None and not (t.kind and is_known(t)) and t.support is not None]
+        again = topics[-1:] if clause.tags[:1] == ["it"] else []
+        topics.extend(t for t in (*inner, *spoken[1:], *clause.subject(query, spoken), *again) if _can_be_meant(t))
         spot = next((p for p in clause.predicates() if p.support is not None), spot)
         group = spoken if any(p.tag == "and" for p in segment) else []
         place = clause.rooms[0] if clause.rooms and not clause.things else place
@@ -114,6 +119,11 @@ def _read(text: str) -> Reading:
     states = [p.value for p in items if p.tag == "state"] + [t.state for t in topics if t.state]
     return Reading(None, tuple(unclear), Heard((*doubtful, *weak), tuple(topics), place, frozenset(tags),
                                                tuple(dict.fromkeys(states))))
+
+
+def _can_be_meant(thing: Thing) -> bool:
+    """Return whether "it" can be such a thing: named or described by its use, and no animal that is spoken of."""
+    return is_known(thing) and bool(thing.kind or thing.use) and canonical(thing.kind) not in _ANIMALS
 
 
 def _inferred(text: str) -> Query | None:
@@ -176,6 +186,8 @@ def _segments(items: Sequence[Phrase]) -> list[list[Phrase]]:
 
 def _begins(rest: Sequence[Phrase], mark: str) -> bool:
     first = rest[0]
+    if first.tag in ("state", "close") and len(rest) > 1 and rest[1].tag == "or":
+        return True
     if first.tag in _STRONG and first.tag not in ("material",):
         return True
     if mark == "if" and any(p.tag in _AUXILIARY for p in rest):
@@ -183,7 +195,7 @@ def _begins(rest: Sequence[Phrase], mark: str) -> bool:
     if first.tag in ("it", "the") and len(rest) > 1 and rest[1].tag in ("colour", *_SIZES):
         return True
     return first.tag in _AUXILIARY and len(rest) > 1 and (rest[1].thing is not None or rest[1].tag in (
-        "it", "person", "there", "not", "can"))
+        "it", "person", "there", "not", "can", "one", "the", "any", "all"))
 
 
 class Clause:
@@ -197,7 +209,8 @@ class Clause:
         self.items = self._resolved([p for p in items if p.tag not in ("chatter", "if")])
         self.tags = [p.tag for p in self.items]
         self.things = [p.thing for p in self.items if p.thing is not None and not is_place(p.thing)]
-        rooms = [p.thing.room for p in self.items if p.thing is not None and is_place(p.thing)]
+        rooms = [p.thing.room for i, p in enumerate(self.items) if p.thing is not None and is_place(p.thing)
+                 and not (i and self.tags[i - 1] == "out_of")]
         self.rooms = [room for room in rooms if room not in ("house", "room")] or ([place] if place else [])
 
     def _resolved(self, items: list[Phrase]) -> list[Phrase]:
@@ -314,27 +327,29 @@ class Clause:
         looks = {look for t in told for look in (t.state, t.colour, t.material)} - {""}
         if query.compared is not None:
             looks.add(query.compared.aspect)
-        wh = query.form not in ("is", "exists", "choice", "side") and self.asks()
+        wh = query.form not in ("is", "exists", "side") and self.asks()
         cue = next((i for i, tag in enumerate(self.tags) if tag in _STRONG), 0)
         doubts = []
         for at, item in enumerate(self.items):
             before = self.tags[at - 1] if at else ""
             thing = item.thing
             if thing is not None and is_place(thing):
-                known = re.sub(r"^\d ", "", thing.room) in {*rooms, "house", "room"}
+                known = re.sub(r"^\d ", "", thing.room) in {*rooms, "house", "room"} or before == "out_of"
             elif thing is not None:
-                aside = not is_known(thing) and (at <= cue or before in ("from", "at", "but"))
+                aside = (not is_known(thing) and (at <= cue or before in ("from", "at", "but"))) or (
+                    bool(at) and self.items[at - 1].text == "for")
                 known = thing.kind in _PLAIN or before in ("which", "what") or aside or (
                     canonical(thing.kind) in kinds or thing.use in kinds - {""})
             elif item.tag in ("state", "is_colour", "is_material"):
-                known = bool({item.value, opposite(item.value)} & looks)
+                known = bool({item.value, opposite(item.value)} & looks) or item.text == "out"
             elif item.tag in ("not", "without"):
                 known = query.denied or "or" in self.tags or any(t.quantifier == "no" or t.unlike for t in told) or (
-                    wh and at < cue)
+                    wh and at < cue) or (query.form == "rooms" and bool(query.things[0].state))
             elif item.text in ("the", "any", "no") and self.tags[at + 1:at + 2] == ["unknown"]:
                 known = at < cue or self.tags[at + 2:at + 3] == ["place"]
             else:
                 after = self.tags[at + 1] if at + 1 < len(self.tags) else ""
+                wh = wh and not (item.tag == "unknown" and before in _ATTRIBUTES and after in PLACING)
                 known = item.tag != "unknown" or wh or before in ("any", "the") or (
                     item.text.endswith("ing") and after == "state")
             if not known:
@@ -523,7 +538,7 @@ class Clause:
 
     def _compared(self, form: str, aspect: str, things: tuple[Thing, ...]) -> Query:
         targets = tuple(map(_target, things))
-        compared = Compared(form, targets, aspect, self.has("different"), self.has("which", "what"))
+        compared = Compared(form, targets, aspect, self.has("different"), self.has("which", "what", "who"))
         return Query("compare", things, compared=compared)
 
     def _size(self) -> Query | None:
@@ -581,6 +596,8 @@ class Clause:
                                other_support=two[1]._replace(room="")))
         for at, item in enumerate(self.items):
             after = self.tags[at + 1] if at + 1 < len(self.tags) else ""
+            if item.tag == "state" and self._is_verb(at):
+                continue
             if item.tag == "state" and not (item.text == "out" and thing is not None and not _glows(thing)):
                 found.append(Thing(state=item.value))
             elif item.tag == "is_colour":
@@ -598,8 +615,7 @@ class Clause:
                 found.append(Thing(state="made"))
             elif item.tag == "close":
                 found.append(Thing(state="closed"))
-            elif item.tag == "updown" and at and (self.tags[at - 1] in ("thing", "be", "it", "have", "place") or (
-                    self.items[at - 1].text in _PARTS)):
+            elif item.tag == "updown" and at and (self.tags[at - 1] in _BEFORE_UP or self.items[at - 1].text in _PARTS):
                 found.append(Thing(state="open" if item.text == "up" else "closed"))
             elif item.tag in PLACING and at + 1 < len(self.items):
                 other = self.items[at + 1].thing
@@ -609,12 +625,19 @@ class Clause:
                     found.append(Thing(relation=PLACING[item.tag], support=other, room=other.room))
         return found
 
+    def _is_verb(self, at: int) -> bool:
+        """Return whether a word of state is a verb: "I have to empty each bin"."""
+        before, after = self.items[at - 1] if at else None, self.items[at + 1] if at + 1 < len(self.items) else None
+        return before is not None and before.text == "to" and after is not None and after.thing is not None
+
     def _attribute(self) -> Query | None:
         at = self._at(*_ATTRIBUTES)
         if at < 0:
             return None
         tag = self.tags[at]
-        if tag == "text" and self.has("use"):
+        if tag == "text" and (self.has("use") or not (self.has("what", "which") or self.tags.count("text") > 1
+                                                      or " is " in f" {self.items[at].text} "
+                                                      or self.items[at].text.startswith(("what", "which")))):
             return None
         if tag == "material" and self.items[at].text == "made" and not self.has("what", "which"):
             return None
@@ -765,6 +788,8 @@ class Clause:
         return None
 
     def _which(self) -> Query | None:
+        if any(p.support is not None for p in self._predicates()) and len(self.things) == 1 and self.has("tell"):
+            return None
         listed = bool(self.items) and self.tags[0] == "tell" and bool(self.things) and self.items[0].text in _LISTING
         if not (self.has("which") or listed) or not (self.things or self.topics):
             return None
