@@ -231,7 +231,8 @@ def _is(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         return _each(scene, asked, name, objects)
     values, fits = [t.attributes[name] for t in objects], [looks_so(t, wanted) for t in objects]
     if len(objects) == 1 and name != "state":
-        return RuleAnswer(yes(fits[0] != asked.denied), objects[0].clarity, (objects[0],))
+        said = yes(fits[0] != asked.denied) + ("" if fits[0] else f": {values[0]}")
+        return RuleAnswer(said, objects[0].clarity, (objects[0],))
     return verdict(scene, thing, objects, values, fits, thing.quantifier)
 
 
