@@ -239,7 +239,8 @@ class _Reader:
         if self.tag(ahead) == "use":
             ahead += 1
             words.append("use")
-        while self.tag(ahead) not in ("", ",", "or", "and") and not (words and self._asks_again(ahead)):
+        while self.tag(ahead) not in ("", ",", "or", "and") and not (
+                words and self._asks_again(ahead) and not self._belongs(words, ahead)):
             words.append(self.text(ahead))
             ahead += 1
         purpose, _ = purpose_of(" ".join(words))
@@ -251,6 +252,13 @@ class _Reader:
             return thing._replace(kind=sort)
         use = _LEADING.sub("", " ".join(words))
         return thing._replace(use=use, kinds=purpose.kinds)
+
+    def _belongs(self, words: Sequence[str], ahead: int) -> bool:
+        """Return whether what follows belongs to a use: "work on a computer", "find something to read"."""
+        more = [self.text(ahead + i) for i in range(3)]
+        reads = self.text(ahead) == "find" and self.tag(ahead + 1) == "name" and "which" in words
+        return reads or (self.text(ahead) == "on" and purpose_of(" ".join(words))[1] < purpose_of(
+            " ".join((*words, *more)))[1])
 
     def _use_there(self, thing: Thing, ahead: int) -> Thing:
         """Read "the thing in the study in which i can ...", "something in the kitchen that i can sit on"."""

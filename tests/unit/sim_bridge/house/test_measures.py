@@ -33,7 +33,7 @@ def test_the_rules_understand_every_question(seed: int) -> None:
     for candidate in measure_candidates(HouseFacts(world(seed).house)):
         asked = parse(candidate.question)
         assert asked.form in ("size", "apart", "gap", "fits", "passes"), candidate.question
-        assert len(asked.things) == len(candidate.targets), candidate.question
+        assert len(asked.things) >= len(candidate.targets), candidate.question
 
 
 def test_the_data_set_mixes_its_kinds_and_is_the_same_each_time() -> None:
