@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eqa_nodes.core.answerers.letters import named_letter, spoken
 from eqa_nodes.core.errors import BadQuestion
+from eqa_nodes.core.language.bad_input import why_bad
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.storage.text import storable
 from eqa_nodes.core.types.questions import (
     MAX_EVIDENCE,
     Answer,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from eqa_nodes.core.model import Backend
     from eqa_nodes.core.protocols import Answerer
 
-MAX_QUESTION_CHARS = 2000
 _DECLINES = re.compile(
     r"unanswerable|unknown|unclear|insufficient|not (?:enough|visible|shown|sure|possible)|can ?(?:not|'t)\b|unable to|"
     r"(?:do|does|is|was|could) ?n[o']t (?:know|show|seen|visible|be)|no (?:information|evidence)", re.I)
@@ -59,18 +58,11 @@ class AnswererOptions(NamedTuple):
 
 
 def check_question(text: str) -> str:
-    """Return the question without outer blanks. Raises BadQuestion if it is empty, too long, or not valid text.
-
-    ROS would cut it at a NUL, and neither ROS nor a file can contain a lone surrogate.
+    """Return the question without outer blanks. Raises BadQuestion for a text that no answerer may get (bad_input.py).
     """
     stripped = text.strip()
-    if not any(char.isalnum() for char in stripped):
-        raise BadQuestion(f"the question {stripped[:20]!r} is empty: ask something in words")
-    if len(text) > MAX_QUESTION_CHARS:
-        raise BadQuestion(f"the question is {len(text)} characters long: at most {MAX_QUESTION_CHARS} are read")
-    if not storable(stripped):
-        raise BadQuestion(f"the question {stripped[:60]!r} contains an invalid character (NUL or a lone surrogate): "
-                          "type it again")
+    if why := why_bad(stripped):
+        raise BadQuestion(why)
     return stripped
 
 

@@ -23,9 +23,11 @@ from eqa_nodes.assistant.server import RobotServer, RobotTools
 from eqa_nodes.console.live import Feed
 from eqa_nodes.console.questions import Questions
 from eqa_nodes.core.errors import NodeLost
+from eqa_nodes.core.language.bad_input import why_bad
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.testing.waiting import WAIT_S
+from tests.fixtures.bad_questions import BAD_QUESTIONS
 from tests.fixtures.console_server import FakeRobot
 from tests.fixtures.follow_up import FIRST, FOLLOW_UP, IN_FULL, parse_follow_ups
 
@@ -92,6 +94,14 @@ def test_a_question_may_refer_to_the_last_one_of_the_session(monkeypatch: pytest
         shown = list(map(facts, calls(server, ("ask", {"question": FIRST}), ("ask", {"question": FOLLOW_UP}))))
     assert robot.asked == [FIRST, IN_FULL] and [(e["question"], e["words"]) for e in shown] == [
         (FIRST, ""), (IN_FULL, FOLLOW_UP)]
+
+
+def test_bad_input_is_refused_in_one_sentence_and_does_not_get_to_the_robot() -> None:
+    with robot_server() as (server, robot, _):
+        replies = calls(server, *(("ask", {"question": text}) for text in BAD_QUESTIONS.values()))
+    assert not robot.asked
+    for reply, text in zip(replies, BAD_QUESTIONS.values(), strict=True):
+        assert fault(reply).endswith(why_bad(text.strip()))
 
 
 def test_nothing_drives_unless_the_server_was_started_so() -> None:

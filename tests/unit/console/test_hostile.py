@@ -77,7 +77,7 @@ def test_what_is_no_text_is_refused_and_the_next_question_is_answered(console: A
     browser, page, robot = console
     robot.go.set()
     reply = browser.ask("/questions", raw=b'{"text": "%s"}' % text.encode())
-    assert reply.status == 400 and "surrogate" in reply.json["error"]
+    assert reply.status == 400 and "invalid character" in reply.json["error"]
     number = browser.ask("/questions", {"text": "Where is the desk?"}).json["id"]
     ended(page, number)
     assert page.questions.entry(number).answer == ANSWER

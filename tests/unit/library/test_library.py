@@ -11,6 +11,7 @@ import pytest
 
 import eqa_nodes as eqa
 from eqa_nodes.core.errors import BadQuestion, ConfigError, StorageError, UnknownScene
+from eqa_nodes.core.language.bad_input import why_bad
 from eqa_nodes.core.language.query import Exchange
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.floor import Action
@@ -20,6 +21,7 @@ from eqa_nodes.library.places import Scene, replying
 from eqa_nodes.library.shown import Asked
 from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.testing.waiting import WAIT_S, until
+from tests.fixtures.bad_questions import BAD_QUESTIONS
 from tests.fixtures.follow_up import FIRST, FOLLOW_UP, IN_FULL, parse_follow_ups
 from tests.fixtures.frames import LABELS, frame
 from tests.fixtures.histories import walk
@@ -91,6 +93,13 @@ def test_a_question_may_refer_to_the_one_before_it_in_the_same_place(tmp_path: P
     first = recording.ask(FIRST)
     assert recording.ask(FOLLOW_UP).question == IN_FULL and referred == [Exchange(FIRST, first.text)]
     assert other.ask(FOLLOW_UP).question == FOLLOW_UP
+
+
+@pytest.mark.parametrize("text", BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
+def test_bad_input_is_refused_in_one_sentence(house: Scene, text: str) -> None:
+    with pytest.raises(BadQuestion) as refused:
+        house.ask(text)
+    assert str(refused.value) == why_bad(text.strip())
 
 
 def test_a_memory_file(tmp_path: Path) -> None:

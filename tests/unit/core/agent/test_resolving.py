@@ -12,6 +12,7 @@ from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.questions import Agent, WaitingQuestion
 from eqa_nodes.core.agent.resolving import NONE_OF_THESE
 from eqa_nodes.core.errors import ErrorCode, StorageError
+from eqa_nodes.core.language.bad_input import why_bad
 from eqa_nodes.core.language.query import Query, Understood
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.inquiries import NO_REPLY, WHICH, Inquiry
@@ -19,6 +20,7 @@ from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question, Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label, Sighting
 from tests.fixtures.agent_world import World, view
+from tests.fixtures.bad_questions import BAD_QUESTIONS
 
 ROOMS = ("main bedroom", "second bedroom", "kitchen")
 TIDY = Question("Is the bed in the bedroom made?", "q")
@@ -188,3 +190,12 @@ def test_while_it_waits_a_question_that_is_not_understood_ends_unless_a_person_w
     episode = Agent(ports, AgentConfig(ask_back=ask_back)).episode(CLOX, home.told.append, lambda: False)
     answer = WaitingQuestion(episode).consider()
     assert answer is None if ask_back else answer is not None and answer.message == REFUSED
+
+
+@pytest.mark.parametrize("text", BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
+@pytest.mark.parametrize("ask_back", [True, False])
+def test_bad_input_ends_in_one_sentence_whatever_answers(text: str, ask_back: bool) -> None:
+    home = Home()
+    answer = home.answered(1, Question(text), ask_back=ask_back)
+    assert answer.error is ErrorCode.BAD_QUESTION and answer.message == why_bad(text.strip())
+    assert answer.abstained and not home.calls and not home.drives and not home.inquiries and not answer.understood

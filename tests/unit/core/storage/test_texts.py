@@ -16,9 +16,10 @@ from eqa_nodes.bench.report.traces import load_trace, save_trace
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter, read_predictions
 from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.cli import main
-from eqa_nodes.core.answerers.common import MAX_QUESTION_CHARS, check_question, match_choice
+from eqa_nodes.core.answerers.common import check_question, match_choice
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.errors import BadQuestion, ConfigError
+from eqa_nodes.core.language.bad_input import MAX_CHARS
 from eqa_nodes.core.language.english import canonical, number, yes_no
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.recollect import about_past
@@ -50,19 +51,19 @@ READERS: dict[str, Callable[[str], object]] = {
 @pytest.mark.parametrize("text", [f"Where {HALF}?", "Where\0is it?", "\udcff Where?"])
 def test_a_question_that_is_no_text_is_refused_at_every_port(text: str, tmp_path: Path,
                                                              capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(BadQuestion, match="surrogate"):
+    with pytest.raises(BadQuestion, match="invalid character"):
         check_question(text)
     with pytest.raises(ConfigError, match="invalid character"):
         check_samples([Sample("a", text, "b")])
     assert main(["ask", text, "--out", str(tmp_path / "run")]) == 2
-    assert "surrogate" in capsys.readouterr().err and not (tmp_path / "run").exists()
+    assert "invalid character" in capsys.readouterr().err and not (tmp_path / "run").exists()
 
 
 def test_memory_refuses_a_question_and_reads_a_text_with_half_a_character(tmp_path: Path,
                                                                           capsys: pytest.CaptureFixture[str]) -> None:
     MemoryStore(tmp_path / "memory.db").close()
     assert main(["memory", "ask", str(tmp_path / "memory.db"), "When did you see \udcff?"]) == 2
-    assert "surrogate" in capsys.readouterr().err
+    assert "invalid character" in capsys.readouterr().err
     assert main(["memory", "recall", str(tmp_path / "memory.db"), "keys \udcff"]) == 0
 
 
@@ -116,4 +117,4 @@ def test_replies_are_read_in_linear_time(reader: str) -> None:
 def test_questions_of_the_greatest_length_are_read_at_once(reader: Callable[[str], object]) -> None:
     for unit in UNITS:
         for begin in ("", "where is the ", "is the ", "how many "):
-            reader((begin + unit * MAX_QUESTION_CHARS)[:MAX_QUESTION_CHARS])
+            reader((begin + unit * MAX_CHARS)[:MAX_CHARS])
