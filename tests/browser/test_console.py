@@ -79,7 +79,7 @@ def test_a_place_without_samples_shows_none_and_a_refused_question_stays_in_the_
     with serving(tmp_path) as (server, _, _robot), served_page(chromium, server.url) as page:
         page.fill("#text", "???")
         page.click("button.main")
-        page.wait_for_selector("#alert:has-text('ask something in words')")
+        page.wait_for_selector("#alert:has-text('I see no words')")
         assert page.input_value("#text") == "???" and not page.is_visible("#samples")
 
 

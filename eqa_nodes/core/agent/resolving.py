@@ -8,7 +8,7 @@ from typing import NamedTuple
 from eqa_nodes.core.agent.person import Dialogue
 from eqa_nodes.core.answerers.common import labelled
 from eqa_nodes.core.language.ambiguity import Ambiguity, ambiguity, known_of
-from eqa_nodes.core.language.bad_input import why_bad
+from eqa_nodes.core.language.bad_input import unreadable
 from eqa_nodes.core.language.query import MEANT
 from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.protocols import ViewMemory
@@ -22,7 +22,7 @@ _TIMES = 2  # maximum number of inquiries about the meaning of one question
 
 def read_as(question: Question) -> str:
     """Return the question as the parser understood it, in words; "" if it did not."""
-    return "" if why_bad(question.text) else understand(question.text).said
+    return "" if unreadable(question.text) else understand(question.text).said
 
 
 def suggestions(question: Question) -> tuple[str, ...]:

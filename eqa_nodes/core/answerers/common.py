@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eqa_nodes.core.answerers.letters import named_letter, spoken
 from eqa_nodes.core.errors import BadQuestion
-from eqa_nodes.core.language.bad_input import why_bad
+from eqa_nodes.core.language.bad_input import improper, unreadable
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.types.questions import (
     MAX_EVIDENCE,
@@ -58,10 +58,9 @@ class AnswererOptions(NamedTuple):
 
 
 def check_question(text: str) -> str:
-    """Return the question without outer blanks. Raises BadQuestion for a text that no answerer may get (bad_input.py).
-    """
+    """Return the question without outer blanks. Raises BadQuestion for an unreadable one (language/bad_input.py)."""
     stripped = text.strip()
-    if why := why_bad(stripped):
+    if why := unreadable(stripped):
         raise BadQuestion(why)
     return stripped
 
@@ -130,11 +129,13 @@ def refusal(answerer: Answerer, question: Question) -> Answer | None:
     """Return the result of a question that the answerer refuses, None if it may be answered.
 
     It is an abstention, which benchmarks score as one, or a guess if one is required: looking would not improve it.
+    Of an improper question there is no guess either.
     """
-    why = answerer.why_unanswerable(question)
+    forbidden = "" if question.choices else improper(question.text)
+    why = forbidden or answerer.why_unanswerable(question)
     if not why:
         return None
-    if question.force_guess:
+    if question.force_guess and not forbidden:
         return replace(answerer.answer(question, ()), message=f"forced guess: {why}")
     return Answer(abstained=True, receipt=Receipt(privileged=answerer.spent().privileged), message=why)
 

@@ -1,4 +1,4 @@
-"""Questions that nobody is asked: neither a person's words about the place, nor anything a robot should look for."""
+"""Texts that no answerer gets, whatever it understands: unreadable ones, orders against the rules, private matters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-MAX_CHARS = 2000
+LONGEST = 1000  # characters of a question that are read
+NO_WORDS = "I see no words in this question."
+ORDER = "That is an instruction, which I do not follow; ask me about the things in this home."
+PRIVATE = "That is a private matter of people; I only know the things in this home."
 _ALPHABETS = ("LATIN", "CYRILLIC", "GREEK")  # their letters look alike; other scripts are mixed in ordinary words
 _SPACES = "\t\n\r"
 _OWN = r"(?:your|all|any|previous|prior|earlier|above|system|safety)"
@@ -16,35 +19,39 @@ _OVERRIDE = re.compile(
     r"(?:rules?|instructions?|limits?|prompts?|restrictions?|guidelines?|programming|zones?)\b", re.IGNORECASE)
 _SECRET = r"(?:passwords?|passcodes?|pin (?:codes?|numbers?)|account numbers?|card numbers?|salar(?:y|ies))"
 _WRITTEN = r"(?:diar(?:y|ies)|love letters?|private (?:letters?|messages?|e-?mails?)|medical records?)"
-_PRIVATE = re.compile(
+_PARTNER = r"(?:husband|wife|partner|boyfriend|girlfriend)"
+_ABOUT_PEOPLE = re.compile(
     rf"\b(?:what(?:'s|’s| is| are)|tell me|say)(?: [\w'’]+){{0,4}} {_SECRET}\b|"
     rf"\b(?:read|what (?:does|do|is written|stands))(?: [\w'’]+){{0,5}} {_WRITTEN}\b|"
-    r"\b(?:cheating on|sleeping with|having an affair|having sex|pregnant|naked)\b", re.IGNORECASE)
+    rf"\b{_PARTNER}(?: [\w'’]+){{0,3}} (?:cheating|sleeping with|an affair)\b", re.IGNORECASE)
 
 
-def why_bad(text: str) -> str:
-    """Return in one sentence why a text is refused before anything reads it as a question; "" if it is not."""
+def unreadable(text: str) -> str:
+    """Return in one sentence why a text cannot be a question, whatever its words mean; "" if it can."""
+    if len(text) > LONGEST:
+        return f"The question has {len(text)} characters; please ask it in at most {LONGEST}."
     if not any(char.isalnum() for char in text):
-        return f"the question {text.strip()[:20]!r} is empty: ask something in words"
-    if len(text) > MAX_CHARS:
-        return f"the question is {len(text)} characters long: at most {MAX_CHARS} are read"
-    if odd := next(_unreadable(text), ""):
-        return f"the question contains the invalid character {odd!r}: type it again without it"
-    if mixed := next(_mixed(text), ""):
-        return f"the word {mixed!r} mixes letters of different alphabets: type it in one of them"
-    if _OVERRIDE.search(text):
-        return "the question tells the robot to ignore its rules: it only answers questions about the place it is in"
-    if _PRIVATE.search(text):
-        return "the question is about a person's private matters: the robot only answers questions about the place"
+        return NO_WORDS
+    if odd := next(_control_characters(text), ""):
+        return f"The question contains the invalid character {odd!r}; please type it again without it."
+    if mixed := next(_mixed_words(text), ""):
+        return f"The word {mixed!r} mixes letters of different alphabets; please type it in one of them."
     return ""
 
 
-def _unreadable(text: str) -> Iterator[str]:
+def improper(text: str) -> str:
+    """Return in one sentence why no answerer may work on a question; "" if it may."""
+    if _OVERRIDE.search(text):
+        return ORDER
+    return PRIVATE if _ABOUT_PEOPLE.search(text) else ""
+
+
+def _control_characters(text: str) -> Iterator[str]:
     """Yield control characters and halves of surrogate pairs, which neither ROS nor a terminal passes unchanged."""
     return (char for char in text if unicodedata.category(char) in ("Cc", "Cs") and char not in _SPACES)
 
 
-def _mixed(text: str) -> Iterator[str]:
+def _mixed_words(text: str) -> Iterator[str]:
     for word in re.findall(r"\w+", text):
         names = (unicodedata.name(char, "") for char in word if char.isalpha())
         if len({name.split(" ")[0] for name in names} & set(_ALPHABETS)) > 1:

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.language.bad_input import NO_WORDS, ORDER, PRIVATE, improper, unreadable
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.states import states_of_kind
 from eqa_nodes.core.language.vocabulary import entries, table
 from eqa_nodes.core.language.wording import question_of
 
-LONGEST = 1000  # characters of a question that are read
 NOT_UNDERSTOOD = "I do not understand"
 _SUGGESTED = 3
 _SHOWN = 60  # characters of a question that are repeated to the person
@@ -37,11 +37,11 @@ _FUTURE = re.compile(r"\b(?:will|going to)\b.*\b(?:tomorrow|next|years? from now
 
 def not_a_question(text: str) -> str:
     """Return why a text is no question about a home, whatever its words are; "" where it may be one."""
-    if len(text) > LONGEST:
-        return f"The question has {len(text)} characters; please ask it in at most {LONGEST}."
+    if why := unreadable(text):
+        return why
     letters = [c for c in text if c.isalpha()]
     if not letters:
-        return "I see no words in this question."
+        return NO_WORDS
     scripts = Counter(unicodedata.name(c, "?").split()[0] for c in letters)
     if scripts["LATIN"] < len(letters):
         return "I understand English only, in Latin letters."
@@ -53,14 +53,16 @@ def why_not(text: str, unclear: Sequence[str]) -> str:
     words = re.findall(r"[^\W\d_]+", text.lower())
     if language := _language(words):
         return _ONLY[language]
+    if improper(text):
+        return improper(text)
     if _ORDERS.search(text.lower()):
-        return "That is an instruction, which I do not follow; ask me about the things in this home."
+        return ORDER
     if not _PRIVATE.isdisjoint(words):
-        return "That is a private matter of people; I only know the things in this home."
+        return PRIVATE
     if _FUTURE.search(text.lower()):
         return "I cannot know what will be; ask me what is in this home now."
     if words and words[0] in _COMMANDS:
-        return "That is an instruction, which I do not follow; ask me about the things in this home."
+        return ORDER
     if unclear:
         return f"{NOT_UNDERSTOOD} {_shown(' ... '.join(dict.fromkeys(unclear)))!r} in this question."
     return f"{NOT_UNDERSTOOD} {_shown(text)!r}."

@@ -23,11 +23,11 @@ from eqa_nodes.assistant.server import RobotServer, RobotTools
 from eqa_nodes.console.live import Feed
 from eqa_nodes.console.questions import Questions
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.core.language.bad_input import why_bad
+from eqa_nodes.core.language.bad_input import unreadable
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.testing.waiting import WAIT_S
-from tests.fixtures.bad_questions import BAD_QUESTIONS
+from tests.fixtures.bad_questions import UNREADABLE
 from tests.fixtures.console_server import FakeRobot
 from tests.fixtures.follow_up import FIRST, FOLLOW_UP, IN_FULL, parse_follow_ups
 
@@ -98,10 +98,10 @@ def test_a_question_may_refer_to_the_last_one_of_the_session(monkeypatch: pytest
 
 def test_bad_input_is_refused_in_one_sentence_and_does_not_get_to_the_robot() -> None:
     with robot_server() as (server, robot, _):
-        replies = calls(server, *(("ask", {"question": text}) for text in BAD_QUESTIONS.values()))
+        replies = calls(server, *(("ask", {"question": text}) for text in UNREADABLE.values()))
     assert not robot.asked
-    for reply, text in zip(replies, BAD_QUESTIONS.values(), strict=True):
-        assert fault(reply).endswith(why_bad(text.strip()))
+    for reply, text in zip(replies, UNREADABLE.values(), strict=True):
+        assert fault(reply).endswith(unreadable(text.strip()))
 
 
 def test_nothing_drives_unless_the_server_was_started_so() -> None:

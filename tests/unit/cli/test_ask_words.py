@@ -12,11 +12,11 @@ from rich.console import Console
 from eqa_nodes.cli import main
 from eqa_nodes.cli.ask import Asking
 from eqa_nodes.cli.printing import print_answer, words_of
-from eqa_nodes.core.language.bad_input import why_bad
+from eqa_nodes.core.language.bad_input import unreadable
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
-from tests.fixtures.bad_questions import BAD_QUESTIONS
+from tests.fixtures.bad_questions import UNREADABLE
 
 
 def test_an_answer_is_one_line_however_narrow_the_output() -> None:
@@ -26,12 +26,12 @@ def test_an_answer_is_one_line_however_narrow_the_output() -> None:
     assert out.getvalue().splitlines()[0] == f"{text}  (confidence 0.85)"
 
 
-@pytest.mark.parametrize("text", BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
 @pytest.mark.parametrize("where", [(), ("--attach",), ("--history", "nothing")])
 def test_bad_input_is_refused_in_one_line_before_anything_starts(text: str, where: tuple[str, ...],
                                                                  capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", text, *where]) == 2
-    assert " ".join(capsys.readouterr().err.split()) == f"eqa: {why_bad(text.strip())}"
+    assert " ".join(capsys.readouterr().err.split()) == f"eqa: {unreadable(text.strip())}"
 
 
 def test_how_a_question_was_understood_stands_above_its_answer() -> None:

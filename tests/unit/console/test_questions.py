@@ -20,13 +20,13 @@ from eqa_nodes.console.past import _moments
 from eqa_nodes.console.questions import KEPT, MAX_WAITING
 from eqa_nodes.console.values import RequestRefused, shown_decisions, shown_entry
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
-from eqa_nodes.core.language.bad_input import why_bad
+from eqa_nodes.core.language.bad_input import unreadable
 from eqa_nodes.core.language.query import Exchange
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.testing.waiting import WAIT_S, until
-from tests.fixtures.bad_questions import BAD_QUESTIONS
+from tests.fixtures.bad_questions import UNREADABLE
 from tests.fixtures.console_server import ANSWER, STORY, ended, serving
 from tests.fixtures.follow_up import FIRST, FOLLOW_UP, IN_FULL, parse_follow_ups
 
@@ -138,16 +138,16 @@ def test_line_and_history_are_bounded(tmp_path: Path) -> None:
         assert len(console.questions.entries()) <= KEPT + MAX_WAITING
         with pytest.raises(RequestRefused, match="no question 1 "):
             console.questions.entry(1)
-        for text, complaint in ((" \n?", "empty"), ("why " * 600, "2399 characters")):
+        for text, complaint in ((" \n?", "no words"), ("why " * 600, "2399 characters")):
             with pytest.raises(RequestRefused, match=complaint):
                 console.questions.put(text)
 
 
-@pytest.mark.parametrize("text", BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
 def test_bad_input_is_refused_in_one_sentence_and_does_not_get_to_the_robot(text: str, tmp_path: Path) -> None:
     with serving(tmp_path) as (_, console, robot), pytest.raises(RequestRefused) as refused:
         console.questions.put(text)
-    assert str(refused.value) == why_bad(text.strip()) and refused.value.status == 400 and not robot.asked
+    assert str(refused.value) == unreadable(text.strip()) and refused.value.status == 400 and not robot.asked
 
 
 def test_a_second_console_does_not_write_into_the_same_run(tmp_path: Path) -> None:

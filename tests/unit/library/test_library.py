@@ -11,7 +11,7 @@ import pytest
 
 import eqa_nodes as eqa
 from eqa_nodes.core.errors import BadQuestion, ConfigError, StorageError, UnknownScene
-from eqa_nodes.core.language.bad_input import why_bad
+from eqa_nodes.core.language.bad_input import improper, unreadable
 from eqa_nodes.core.language.query import Exchange
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.floor import Action
@@ -21,7 +21,7 @@ from eqa_nodes.library.places import Scene, replying
 from eqa_nodes.library.shown import Asked
 from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.testing.waiting import WAIT_S, until
-from tests.fixtures.bad_questions import BAD_QUESTIONS
+from tests.fixtures.bad_questions import IMPROPER, UNREADABLE
 from tests.fixtures.follow_up import FIRST, FOLLOW_UP, IN_FULL, parse_follow_ups
 from tests.fixtures.frames import LABELS, frame
 from tests.fixtures.histories import walk
@@ -95,11 +95,17 @@ def test_a_question_may_refer_to_the_one_before_it_in_the_same_place(tmp_path: P
     assert other.ask(FOLLOW_UP).question == FOLLOW_UP
 
 
-@pytest.mark.parametrize("text", BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
 def test_bad_input_is_refused_in_one_sentence(house: Scene, text: str) -> None:
     with pytest.raises(BadQuestion) as refused:
         house.ask(text)
-    assert str(refused.value) == why_bad(text.strip())
+    assert str(refused.value) == unreadable(text.strip())
+
+
+@pytest.mark.parametrize("text", IMPROPER.values(), ids=IMPROPER)
+def test_what_may_not_be_asked_moves_nothing(house: Scene, text: str) -> None:
+    asked = house.ask(text)
+    assert str(asked) == f"I do not know. (confidence 0.00): {improper(text)}" and not asked.answer.receipt.moved
 
 
 def test_a_memory_file(tmp_path: Path) -> None:

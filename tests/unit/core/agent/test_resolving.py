@@ -12,7 +12,7 @@ from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.questions import Agent, WaitingQuestion
 from eqa_nodes.core.agent.resolving import NONE_OF_THESE
 from eqa_nodes.core.errors import ErrorCode, StorageError
-from eqa_nodes.core.language.bad_input import why_bad
+from eqa_nodes.core.language.bad_input import improper, unreadable
 from eqa_nodes.core.language.query import Query, Understood
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.inquiries import NO_REPLY, WHICH, Inquiry
@@ -20,7 +20,7 @@ from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question, Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label, Sighting
 from tests.fixtures.agent_world import World, view
-from tests.fixtures.bad_questions import BAD_QUESTIONS
+from tests.fixtures.bad_questions import IMPROPER, UNREADABLE
 
 ROOMS = ("main bedroom", "second bedroom", "kitchen")
 TIDY = Question("Is the bed in the bedroom made?", "q")
@@ -192,10 +192,12 @@ def test_while_it_waits_a_question_that_is_not_understood_ends_unless_a_person_w
     assert answer is None if ask_back else answer is not None and answer.message == REFUSED
 
 
-@pytest.mark.parametrize("text", BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
+@pytest.mark.parametrize("text", (UNREADABLE | IMPROPER).values(), ids=UNREADABLE | IMPROPER)
 @pytest.mark.parametrize("ask_back", [True, False])
-def test_bad_input_ends_in_one_sentence_whatever_answers(text: str, ask_back: bool) -> None:
+@pytest.mark.parametrize("guess", [True, False])
+def test_bad_input_ends_in_one_sentence_whatever_answers(text: str, ask_back: bool, guess: bool) -> None:
     home = Home()
-    answer = home.answered(1, Question(text), ask_back=ask_back)
-    assert answer.error is ErrorCode.BAD_QUESTION and answer.message == why_bad(text.strip())
-    assert answer.abstained and not home.calls and not home.drives and not home.inquiries and not answer.understood
+    answer = home.answered(1, Question(text, force_guess=guess), ask_back=ask_back)
+    assert answer.message == (unreadable(text.strip()) or improper(text)) and not answer.text and answer.abstained
+    assert answer.error is (ErrorCode.BAD_QUESTION if unreadable(text) else ErrorCode.NONE)
+    assert not home.calls and not home.drives and not home.inquiries and not answer.understood

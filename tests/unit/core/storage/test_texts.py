@@ -19,7 +19,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.common import check_question, match_choice
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.errors import BadQuestion, ConfigError
-from eqa_nodes.core.language.bad_input import MAX_CHARS
+from eqa_nodes.core.language.bad_input import LONGEST
 from eqa_nodes.core.language.english import canonical, number, yes_no
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.recollect import about_past
@@ -117,4 +117,4 @@ def test_replies_are_read_in_linear_time(reader: str) -> None:
 def test_questions_of_the_greatest_length_are_read_at_once(reader: Callable[[str], object]) -> None:
     for unit in UNITS:
         for begin in ("", "where is the ", "is the ", "how many "):
-            reader((begin + unit * MAX_CHARS)[:MAX_CHARS])
+            reader((begin + unit * LONGEST)[:LONGEST])
