@@ -38,7 +38,7 @@ from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost
 from eqa_nodes.viewer.files import viewer_files
 
-BODY = 20_000  # maximum bytes of a request: a question of 2000 characters in any script
+BODY = 20_000  # maximum bytes of a request: a question of several thousand characters in any script
 SOUND_BODY = 1_000_000  # maximum bytes of a spoken question: 20 s of 16 bits at 16 kHz, in base64
 _PAGES = "eqa_nodes.console"  # the package whose folder `page` contains the files of all pages
 _MIMES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
