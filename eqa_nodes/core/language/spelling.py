@@ -22,9 +22,11 @@ _SLIP = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _SLIPS), key=len, rev
 _ARTICLES, _BEFORE = frozenset(("a", "an", "the")), frozenset((*entries("idle"), "in", "on", "under", "from", "near"))
 # Costs of a letter left out or added, changed, changed for one that sounds alike, of two exchanged, of another initial.
 _MISSED, _CHANGED, _ALIKE, _SWAPPED, _OTHER_START = 0.9, 1.3, 0.7, 0.6, 0.5
-_MOST_SHORT, _MOST = 1.4, 2.3  # what a word of up to six letters, and a longer one, may cost
+_MOST_SHORT, _MOST, _MOST_LONG = 1.4, 2.3, 2.7  # what a word of up to six letters, of up to nine, and a longer may cost
 _CLEAR = 0.25  # how much nearer a word must be than the next
 _OFTEN = 20.0  # or how much more often it is written
+_COMMON = 20_000  # how often the dictionary met a common word
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SOUND = {frozenset(pair) for pair in ("ck", "sz", "iy", "ei", "ae", "fv", "cs", "ao")}
 
 
@@ -34,7 +36,7 @@ def words() -> frozenset[str]:
     listed = {*known_names(), *room_words(), *state_words(), *MATERIALS, *(word for word, _ in groups("other_colours")),
               *(entry.partition("=")[0] for asked in table("question_words").values() for entry in asked),
               *chain(*table("units").values()), *entries("chatter"), *entries("around_states"),
-              *entries("room_qualifiers")}
+              *entries("room_qualifiers"), *entries("brands")}
     single = {word for text in listed for word in text.split()} | COMMON_WORDS
     return frozenset(single | {plural(word) for word in single if len(word) > 2 and word not in _BEFORE})
 
@@ -85,18 +87,27 @@ def _mended(word: str) -> str:
     once = re.sub(r"(.)\1{2,}", r"\1\1", word)  # "offff", "sooofa"
     guesses = [once, re.sub(r"(.)\1", r"\1", once), *([f"{word}g"] if word.endswith("in") else [])]  # "runnin"
     found = next((guess for guess in guesses if guess in words() or (guess.endswith("ing") and is_word(guess))), "")
-    return found or _parted(word) or close_to(word, _near(word)) or word
+    return found or _parted(word) or _nearest(word) or _parted(
+        close_to(word, (name for name in _glued() if name[0] == word[0]))) or word
 
 
 def _parted(word: str) -> str:
-    """Return the two words that were written as one, without an article ("isthe" is "is"), "" where none fit."""
-    found = set()
+    """Return the words that were written as one, without articles: "livingroom", "isthe"; "" where none fit."""
+    if word in _glued():
+        return _glued()[word]
     for i in range(2, len(word) - 1):
         first, second = word[:i], word[i:]
-        follows = second in _ARTICLES or (len(second) > 3 and second in words())
-        if f"{first} {second}" in known_names() | room_words() or (first in _BEFORE and follows):
-            found.add(first if second in _ARTICLES else f"{first} {second}")
-    return found.pop() if len(found) == 1 else ""
+        if first in _BEFORE and second in _ARTICLES:
+            return first
+        if (first in _BEFORE and second in _BEFORE) or (
+                (first in _BEFORE or (i > 3 and first in words())) and len(second) > 3 and second in words()):
+            return f"{first} {second}"
+    return ""
+
+
+@cache
+def _glued() -> dict[str, str]:
+    return {name.replace(" ", ""): name for name in sorted(known_names() | room_words()) if " " in name}
 
 
 @cache
@@ -105,12 +116,17 @@ def _by_initial() -> dict[str, tuple[str, ...]]:
             for first in {word[0] for word in words() if word}}
 
 
-def _near(word: str) -> Iterable[str]:
-    """Return the words of the vocabulary that begin alike, or whose first letter was left out, added or exchanged."""
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    starts = {word[1:], word[1] + word[0] + word[2:], *(letter + word for letter in letters),
-              *(letter + word[1:] for letter in letters)}
-    return (*_by_initial().get(word[0], ()), *sorted(starts & words()))
+def _nearest(word: str) -> str:
+    """Return the word of the vocabulary that a misspelt one is, "" where a common word outside of it is as near."""
+    begin = {word[1:], word[1] + word[0] + word[2:], *(letter + word[k:] for letter in _LETTERS for k in (0, 1))}
+    best = close_to(word, (*_by_initial().get(word[0], ()), *sorted(begin & words())))
+    if not best:
+        return ""
+    cuts = [(word[:i], word[i:]) for i in range(1, len(word) + 1)]
+    changed = {first + letter + rest[k:] for first, rest in cuts for letter in _LETTERS for k in (0, 1)}
+    other = {near for near in changed | {first + rest[1:] for first, rest in cuts}
+             if near not in words() and _english().get(near, 0) > _COMMON}
+    return "" if any(_cost(word, near) < _cost(word, best) - _CLEAR for near in other) else best
 
 
 def close_to(word: str, known: Iterable[str]) -> str:
@@ -118,9 +134,10 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
     It is one letter off, of seven letters or more two.
     """
-    most = _MOST_SHORT if len(word) < 7 else _MOST
+    most = _MOST_SHORT if len(word) < 7 else _MOST if len(word) < 10 else _MOST_LONG
+    letters = set(word)
     near = sorted((cost, other) for other in dict.fromkeys(known) if other != word and abs(len(other) - len(word)) <= 2
-                  and (cost := _cost(word, other)) <= most)
+                  and len(letters ^ set(other)) <= 2 * most and (cost := _cost(word, other)) <= most)
     if not near:
         return ""
     best = near[0][1]

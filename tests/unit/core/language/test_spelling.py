@@ -23,6 +23,8 @@ bikse in the garrage, hwo mnay | bikes in garage how many
 isthe telly in the livingroom runnin | is telly in living room running
 whats lookin | what is looking
 by sickles in the garage | bicycles in garage
+isit in the livingrom or on the coffeetable | is it in living room or on coffee table
+washingmachne wadrobe tredmill toliet | washing machine wardrobe treadmill toilet
 """
 
 
@@ -32,7 +34,7 @@ def test_what_was_meant(typed: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["munch", "blow", "book shelf", "side table", "robot", "rex", "puddle", "pia",
-                                  "is hat on bench", "muppet", "4711", "\u00e9tag\u00e8re", "x"])
+                                  "is hat on bench", "muppet", "brokn", "wifi", "xbox", "4711", "\u00e9tag\u00e8re", "x"])
 def test_real_words_and_names_stay(text: str) -> None:
     assert spelled(text) == text
 
