@@ -19,11 +19,17 @@ _BY_FULL_NAME, _BY_OWN_WORDS = frozenset(entries("only_by_full_name")), frozense
 
 
 @cache
+def small_names() -> frozenset[str]:
+    """Return the names of things that may be there unseen: small ones, parts of others, what is put away."""
+    return frozenset(entries("small_things"))
+
+
+@cache
 def known_names() -> frozenset[str]:
     """Return every name of a thing that is known, in normal form and singular: kinds, their synonyms and sorts."""
     names = {*(word for word, _ in groups("things")), *GROUPS, *KEPT_IN, *chain(*GROUPS.values(), *KEPT_IN.values()),
-             *chain(*(split(kinds) for _, kinds, _ in rows("uses"))), *entries("seats"),
-             *chain(*table("signs").values(), *table("offers").values()),
+             *chain(*(split(kinds) for _, kinds, _ in rows("uses"))), *entries("seats"), *small_names(),
+             *entries("other_things"), *chain(*table("signs").values(), *table("offers").values()),
              *chain(*(kinds for topic in topics("hints") for kinds in table("hints", topic).values())),
              *chain(*(split(cell) for row in cells("usual_rooms").values() for cell in row))}
     return frozenset(singular(normalise(name)) for name in names)

@@ -9,7 +9,7 @@ from eqa_nodes.core.answerers.label.finding import DOORS, LOOKS, SURFACES, find,
 from eqa_nodes.core.answerers.label.found import RuleAnswer, counted, surveyed, the_one
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, normalise, number_word, plural, singular
-from eqa_nodes.core.language.naming import in_group, known_names
+from eqa_nodes.core.language.naming import in_group, known_names, small_names
 from eqa_nodes.core.language.query import Thing
 
 _BEHIND_DOORS = ("fruit", "vegetable", "food", "drink", "cutlery")
@@ -186,9 +186,10 @@ def none_so(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | N
 def _can_be_absent(scene: LabelScene, kind: str) -> bool:
     """Return whether who looks round sees that there is no such thing.
 
-    The vocabulary or a label must know its name, and it must not be of a sort that is kept behind doors.
+    The vocabulary or a label must know its name, and it must be neither small nor of a sort that is kept behind doors.
     """
     name = singular(normalise(kind))
     if any(name == sort or in_group(name, sort) for sort in _BEHIND_DOORS):
         return False
-    return kind == "thing" or name in known_names() or any(canonical(t.kind) == canonical(name) for t in scene.objects)
+    return kind == "thing" or name in known_names() - small_names() or any(
+        canonical(t.kind) == canonical(name) for t in scene.objects)

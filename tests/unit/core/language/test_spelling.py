@@ -34,7 +34,7 @@ def test_what_was_meant(typed: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["munch", "blow", "book shelf", "side table", "robot", "rex", "puddle", "pia",
-                                  "is hat on bench", "muppet", "brokn", "wifi", "xbox", "4711", "\u00e9tag\u00e8re", "x"])
+                                  "is hat on bench", "muppet", "brokn", "wifi", "4711", "\u00e9tag\u00e8re", "x"])
 def test_real_words_and_names_stay(text: str) -> None:
     assert spelled(text) == text
 

@@ -9,7 +9,7 @@ import pytest
 
 from eqa_nodes.core.language import vocabulary
 from eqa_nodes.core.language.english import canonical, normalise, same, singular
-from eqa_nodes.core.language.naming import GROUPS, KEPT_IN, by_head, in_group, kept_in, known_names, members
+from eqa_nodes.core.language.naming import GROUPS, KEPT_IN, by_head, in_group, kept_in, known_names, members, small_names
 from eqa_nodes.core.language.rooms import is_room, room_by_slang, room_name, room_words
 from tests.fixtures.house_kinds import KINDS
 
@@ -18,6 +18,11 @@ SYNONYMS = ("things", "rooms", "other_colours", "other_words", "materials", "rel
 
 def test_every_kind_of_the_house_is_known() -> None:
     assert {kind for kind in KINDS if singular(kind) not in known_names()} == set()
+
+
+def test_what_is_small_is_known_but_may_be_there_unseen() -> None:
+    assert small_names() <= known_names() and "key" in small_names()
+    assert not {canonical(kind) for kind in KINDS} & set(map(canonical, small_names()))
 
 
 def test_no_word_is_in_two_groups_of_synonyms() -> None:
