@@ -21,7 +21,7 @@ _BY_FULL_NAME, _BY_OWN_WORDS = frozenset(entries("only_by_full_name")), frozense
 @cache
 def small_names() -> frozenset[str]:
     """Return the names of things that may be there unseen: small ones, parts of others, what is put away."""
-    return frozenset(entries("small_things"))
+    return frozenset(map(singular, entries("small_things")))
 
 
 @cache

@@ -9,7 +9,16 @@ import pytest
 
 from eqa_nodes.core.language import vocabulary
 from eqa_nodes.core.language.english import canonical, normalise, same, singular
-from eqa_nodes.core.language.naming import GROUPS, KEPT_IN, by_head, in_group, kept_in, known_names, members, small_names
+from eqa_nodes.core.language.naming import (
+    GROUPS,
+    KEPT_IN,
+    by_head,
+    in_group,
+    kept_in,
+    known_names,
+    members,
+    small_names,
+)
 from eqa_nodes.core.language.rooms import is_room, room_by_slang, room_name, room_words
 from tests.fixtures.house_kinds import KINDS
 
