@@ -15,6 +15,7 @@ from PIL import Image
 from eqa_nodes.core.language.english import canonical, normalise
 from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.pillow import RESAMPLING
+from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting
 
 _FULL_PIXELS = 150  # of 640 x 480: enough to name an object and its looks
@@ -28,6 +29,7 @@ _FAR_M = 6.0
 _UNSEEN_M = 2.5  # stands for the distance to a room of which nothing was seen
 _IN_WALL_M = 0.35  # of a door, off the box of what was seen of its room
 _HOUSE, _HALF, _HOUSE_SURE = 3, 0.5, 0.8  # least number of rooms of a house; see LabelScene.overview
+_TURNED_RAD = 1.0  # between two views that show different parts of a room
 _RECENT_NS = 600 * 10 ** 9
 _NOT_FURNITURE = frozenset(("door", "window", "curtain", "rug", "front door", "bath mat", "doormat", "yoga mat"))
 
@@ -174,6 +176,12 @@ class LabelScene:
         rooms = self.all_rooms()
         shares = [self.coverage(known) for known in rooms] if len(rooms) >= _HOUSE else [0.0]
         return min(sum(shares) / len(shares), _HOUSE_SURE) if min(shares) >= _HALF else _HALF
+
+    def looked_round(self, room: str) -> bool:
+        """Return whether views from inside a room look in different directions: one shows only what is before it."""
+        box = self.bounds(room)
+        yaws = [v.pose.yaw for v in self.views if box and _inside(box, v.pose.x, v.pose.y, 0.8)]
+        return any(abs(wrap(yaw - yaws[0])) > _TURNED_RAD for yaw in yaws)
 
     def coverage(self, room: str) -> float:
         """Return the share, 0..1, of a room's box that views cover; less when no view is from inside."""

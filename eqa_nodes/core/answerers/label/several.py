@@ -162,6 +162,8 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
     seen = scene.overview(thing.room)
     if seen <= (_LOOKED if thing.room else _HALF) or scene.has_others(thing.room) or (thing.kinds and not thing.room):
         return None
+    if thing.room and not all(map(scene.looked_round, scene.rooms(thing.room))):
+        return None
     where = f"no {singular(thing.kind) if thing.kind else 'such thing'} was seen in the {len(scene.all_rooms())} rooms"
     if thing.room:
         where = f"nothing like that was seen in the {thing.room}, of which {100 * seen:.0f} % was in view"

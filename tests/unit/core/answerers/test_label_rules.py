@@ -73,7 +73,10 @@ def test_what_cannot_be_claimed_is_not_answered(query: Query) -> None:
 def test_absence_needs_a_look_round() -> None:
     asked = one("exists", "mirror", "kitchen")
     assert look_up(LabelScene(HOME), asked) is None
+    ahead = LabelScene([view(1, Pose2(5.2, 1.0, 0.6), *KITCHEN)])
+    assert look_up(ahead, asked) is None and not ahead.looked_round("kitchen")
     round_about = LabelScene([view(i, Pose2(6.4, 2.0, 0.8 * i), *KITCHEN) for i in range(8)])
+    assert round_about.looked_round("kitchen")
     assert answered(asked, round_about).confidence < 0.95
     assert look_up(round_about, one("exists", "mirror")) is None  # of the house only one room is known
 
