@@ -18,7 +18,7 @@ wich windws r stil opn jst the roms | which windows are still open just rooms
 the tread mill in the jim is it still going I here a humming | tread mill in gym is it still going i hear humming
 how meny cushens are ther in the hole howse | how many cushions are there in whole house
 di i laeve the frdige opne agian | did i leave fridge open again
-colr of teh matt infront of the batth tub ?? | color of matt in front of bath tub
+colr of teh matt infront of the batth tub ?? | color of mat in front of bath tub
 bikse in the garrage, hwo mnay | bikes in garage how many
 isthe telly in the livingroom runnin | is telly in living room running
 whats lookin | what is looking
