@@ -24,7 +24,7 @@ PATH = f"{SOURCES}; live: or live:/NAMESPACE is the live view of the robot in th
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class HistoryReading:
     """How a history is read."""
 
     seconds: float = option(0.0, "length of a live history, seconds (default: until the camera stops publishing)",
@@ -52,7 +52,7 @@ class HistoryInfo:
     """Reads a whole history and prints what it holds."""
 
     path: Path = argument(PATH, metavar="PATH")
-    how: Reading = group(Reading)
+    how: HistoryReading = group(HistoryReading)
 
     def run(self) -> int:
         """Read and print."""
@@ -86,7 +86,7 @@ class ExportHistory:
     path: Path = argument(PATH, metavar="PATH")
     out: Path = argument("output folder", metavar="OUT", writes=FOLDER)
     to: str = option("openeqa", "form: openeqa, bag", complete=lambda: ("openeqa", "bag"))
-    how: Reading = group(Reading)
+    how: HistoryReading = group(HistoryReading)
 
     def run(self) -> int:
         """Write it."""
@@ -100,7 +100,7 @@ class Video:
 
     path: Path = argument(PATH, metavar="PATH")
     out: Path = argument("output file", metavar="OUT.mp4", writes=FILE)
-    how: Reading = group(Reading)
+    how: HistoryReading = group(HistoryReading)
 
     def run(self) -> int:
         """Write it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.history import PATH, Reading
+from eqa_nodes.cli.history import PATH, HistoryReading
 from eqa_nodes.cli.options import FILE, argument, flag, group, option
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Scan:
     gap: float = option(0.6, "maximum width of a strip of unseen floor that is closed, metres", metavar="M")
     crumbs: float = option(0.1, "isolated pieces smaller than this are removed, metres",
                            metavar="M")
-    how: Reading = group(Reading)
+    how: HistoryReading = group(HistoryReading)
 
     def run(self) -> int:
         """Read, write the mesh, and print what was used.

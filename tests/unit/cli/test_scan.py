@@ -123,7 +123,7 @@ def test_what_was_read_before_a_recording_breaks_off_is_written(tour: Path, tmp_
         raise StorageError("tour.mcap is cut off")
 
     monkeypatch.setattr(history, "recorded", broken)
-    monkeypatch.setattr("eqa_nodes.cli.history.Reading.opened", lambda *_: history)
+    monkeypatch.setattr("eqa_nodes.cli.history.HistoryReading.opened", lambda *_: history)
     assert main(["scan", str(tour), "--out", str(tmp_path / "a.ply"), "--voxel", "0.04"]) == 2
     printed = capsys.readouterr()
     assert "5 frames used" in printed.out and "tour.mcap is cut off" in printed.err
