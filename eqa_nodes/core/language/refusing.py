@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.language.bad_input import NO_WORDS, ORDER, PRIVATE, improper, unreadable
+from eqa_nodes.core.language.english import join_list
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.states import states_of_kind
 from eqa_nodes.core.language.vocabulary import entries, table
@@ -16,6 +17,7 @@ from eqa_nodes.core.language.wording import question_of
 
 NOT_UNDERSTOOD = "I do not understand"
 _SUGGESTED = 3
+_UNCLEAR = 3  # words that are named to the person
 _SHOWN = 60  # characters of a question that are repeated to the person
 _WORDS = {language: frozenset(words) for language, words in table("other_languages").items()}
 _ONLY = {  # what is said to who asks in another language
@@ -64,7 +66,8 @@ def why_not(text: str, unclear: Sequence[str]) -> str:
     if words and words[0] in _COMMANDS:
         return ORDER
     if unclear:
-        return f"{NOT_UNDERSTOOD} {_shown(' ... '.join(dict.fromkeys(unclear)))!r} in this question."
+        words = [repr(_shown(word)) for word in dict.fromkeys(unclear)][:_UNCLEAR]
+        return f"{NOT_UNDERSTOOD} {join_list(words)} in this question."
     return f"{NOT_UNDERSTOOD} {_shown(text)!r}."
 
 

@@ -1,0 +1,176 @@
+"""A clause of a question: its phrases and words, what was spoken of before it, and what it says of its things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.phrases import PLACING, Phrase, is_known, is_place
+from eqa_nodes.core.language.query import Query, Thing
+from eqa_nodes.core.language.states import states_of_kind
+
+SIZES = ("wide", "high", "long", "deep", "thick", "big")
+COMPARED = ("larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "deeper")
+ATTRIBUTES = ("colour", "material", "condition", "text")
+STRONG = ("what", "which", "where", "count", "colour", "material", "condition", "far", "gap", *SIZES)
+AUXILIARY = ("be", "do", "have", "can")
+_BEFORE_UP = ("thing", "be", "it", "have", "place", ",", "or")  # "is the lid up", but not "wake up"
+_THERE = {**dict.fromkeys(("on top", "sitting on top", "standing on top", "lying on top"), "on"),
+          "on top of": "on", "underneath": "under", "below": "under", "inside": "in"}
+_PARTS = frozenset(("lid", "door", "cover", "shade", "lampshade", "seat", "top", "drawer", "lids", "doors", "title"))
+
+
+class Clause:
+    """One question of a text, as phrases and words; topics: what was spoken of before it."""
+
+    def __init__(self, items: Sequence[Phrase], topics: Sequence[Thing], metres: float, unit: str, place: str,
+                 told: bool = False, group: Sequence[Thing] = (), spot: Thing | None = None) -> None:
+        self.spot = spot
+        self.told, self.group = told or bool(items and items[0].tag == "if"), group
+        self.topics, self.metres, self.unit = topics, metres, unit
+        self.items = self._resolved([p for p in items if p.tag not in ("chatter", "if")])
+        self.tags = [p.tag for p in self.items]
+        self.things = [p.thing for p in self.items if p.thing is not None and not is_place(p.thing)]
+        rooms = [p.thing.room for i, p in enumerate(self.items) if p.thing is not None and is_place(p.thing)
+                 and not (i and self.tags[i - 1] == "out_of")]
+        self.rooms = [room for room in rooms if room not in ("house", "room")] or ([place] if place else [])
+
+    def _resolved(self, items: list[Phrase]) -> list[Phrase]:
+        """Put what a pronoun refers to in its place; "the red one" gets its kind from what was spoken of last."""
+        out: list[Phrase] = []
+        for item in items:
+            kinds = [p.thing.kind for p in out if p.thing is not None and p.thing.kind not in ("", "one", "it")]
+            last = self.topics[-1] if self.topics else None
+            thing = item.thing
+            if thing is not None:
+                if thing.kind == "one":
+                    thing = thing._replace(kind=kinds[-1] if kinds else last.kind if last else "one")
+                if thing.support is not None and thing.support.kind == "it":
+                    other = last if last is not None and last.kind != thing.kind else None
+                    thing = thing._replace(support=other, relation=thing.relation if other else "",
+                                           room=thing.room or (other.room if other else ""))
+                inner = thing.support.support if thing.support is not None else None
+                if thing.support is not None and inner is not None and inner.kind == "it" and last is not None:
+                    thing = thing._replace(support=thing.support._replace(support=last), room=thing.room or last.room)
+                if thing.kind in _PARTS and last is not None and not thing.colour and not thing.room:
+                    thing = last
+                item = item._replace(thing=thing)
+            out.append(item)
+        return out
+
+    def is_tag(self) -> bool:
+        """Return whether the words only ask for a yes: "isn't it?", "am I right?"."""
+        return not set(self.tags) - {*AUXILIARY, "not", "it", "person", "there", "and", ",", "tell", "or", "at", "if"}
+
+    def subject(self, query: Query | None, spoken: Sequence[Thing]) -> list[Thing]:
+        """Return what the next clause may call "it": what this one asks about, or what it names first."""
+        if query is not None and not query.parts and query.things and is_known(query.things[0]):
+            return [query.things[0]._replace(quantifier="", number=0)]
+        return list(spoken[:1])
+
+    def places_said(self) -> list[Thing]:
+        """Return what is said of places: "beneath the desk"."""
+        inside = [t for t in self.things if not t.kind and t.support is not None]
+        return [*inside, *self.said()]
+
+    def has(self, *tags: str) -> bool:
+        """Return whether a word of these tags occurs."""
+        return any(tag in tags for tag in self.tags)
+
+    def asks(self) -> bool:
+        """Return whether the words ask, rather than tell."""
+        if self.has(*STRONG, "or") or any(t.quantifier == "any" for t in self.things[:1]):
+            return True
+        tags = [tag for tag in self.tags if tag not in ("and", "but", ",", "unknown", "at", "not")]
+        return (bool(tags) and tags[0] in AUXILIARY) or self.told
+
+    def main(self, after: int = 0) -> Thing | None:
+        """Return what the question is about: named after a word, in the clause, or spoken of before it."""
+        named = [(i, p.thing) for i, p in enumerate(self.items) if p.thing is not None and not is_place(p.thing)
+                 and p.thing.kind not in ("one", "it")]
+        known = [pair for pair in named if is_known(pair[1])] or ([] if self.topics else named)
+        if self.topics and len(self.tags) > 1 and self.tags[0] in AUXILIARY and self.tags[1] == "it":
+            known = []
+        thing = next((t for i, t in known if i >= after), known[-1][1] if known else None)
+        if thing is None:
+            thing = self.topics[-1] if self.topics else None
+        if thing is not None and len(self.rooms) == 1 and not thing.room:
+            thing = thing._replace(room=self.rooms[0])
+        return thing
+
+    def at(self, *tags: str) -> int:
+        return next((i for i, tag in enumerate(self.tags) if tag in tags), -1)
+
+    def between(self) -> list[Thing]:
+        """Return the two things that something is between, [] where nothing is."""
+        inside = next((t for t in self.things if t.relation == "between" and t.other_support is not None), None)
+        if inside is not None and inside.support is not None and inside.other_support is not None:
+            return [t._replace(room=t.room or inside.room) for t in (inside.support, inside.other_support)]
+        for at, item in enumerate(self.items[:-3]):
+            if item.tag == "between" or item.value == "between":
+                one, mark, two = (self.items[at + k] for k in (1, 2, 3))
+                if one.thing is not None and two.thing is not None and mark.tag in ("and", "or") and one.thing.kind:
+                    return [one.thing._replace(room=one.thing.room or two.thing.room), two.thing]
+        return []
+
+    def with_predicate(self, thing: Thing) -> Thing:
+        """Return a thing with what the clause says of it: "how many lamps are on", "chairs are at the table"."""
+        negated = self.has("not")
+        for predicate in self.said(thing):
+            if predicate == thing:
+                continue
+            if negated and not predicate.support:
+                thing = thing._replace(unlike=predicate)
+                continue
+            for field in ("state", "colour", "material", "relation", "support"):
+                if getattr(predicate, field) and not getattr(thing, field):
+                    thing = thing._replace(**{field: getattr(predicate, field)})
+            thing = thing._replace(room=thing.room or predicate.room)
+        return thing
+
+    def said(self, thing: Thing | None = None) -> list[Thing]:
+        """Return what the clause says of things outside of their phrases: states, looks, places."""
+        found: list[Thing] = []
+        if (two := self.between()) and not any(t.relation == "between" for t in self.things):
+            found.append(Thing(relation="between", support=two[0]._replace(room=""), room=two[1].room or two[0].room,
+                               other_support=two[1]._replace(room="")))
+        for at, item in enumerate(self.items):
+            after = self.tags[at + 1] if at + 1 < len(self.tags) else ""
+            if item.tag == "state" and self._is_verb(at):
+                continue
+            if item.tag == "state" and not (item.text == "out" and thing is not None and not _glows(thing)):
+                found.append(Thing(state=item.value))
+            elif item.tag == "is_colour":
+                found.append(Thing(colour=item.value))
+            elif item.tag == "is_material":
+                found.append(Thing(material=item.value))
+            elif item.tag == "material" and item.text == "made" and not self.has("what"):
+                found.append(Thing(state="made"))
+            elif self.topics and self.has("what") and item.text in _THERE and after in ("", ",", "and"):
+                found.append(Thing(relation=_THERE[item.text], support=self.topics[-1], room=self.topics[-1].room))
+            elif item.text in ("on", "in") and after in ("", "or", ",", "and", "in", "at", "if", "but") and at:
+                if item.text == "on":
+                    found.append(Thing(state="on"))
+            elif item.tag == "make" and thing is not None and canonical(thing.kind) == "bed":
+                found.append(Thing(state="made"))
+            elif item.tag == "close":
+                found.append(Thing(state="closed"))
+            elif item.tag == "updown" and at and (self.tags[at - 1] in _BEFORE_UP or self.items[at - 1].text in _PARTS):
+                found.append(Thing(state="open" if item.text == "up" else "closed"))
+            elif item.tag in PLACING and at + 1 < len(self.items):
+                other = self.items[at + 1].thing
+                if other is None and after == "it" and self.topics:
+                    other = self.topics[-1]
+                if other is not None and other is not thing and not is_place(other):
+                    found.append(Thing(relation=PLACING[item.tag], support=other, room=other.room))
+        return found
+
+    def _is_verb(self, at: int) -> bool:
+        """Return whether a word of state is a verb: "I have to empty each bin"."""
+        before, after = self.items[at - 1] if at else None, self.items[at + 1] if at + 1 < len(self.items) else None
+        return before is not None and before.text == "to" and after is not None and after.thing is not None
+
+
+def _glows(thing: Thing) -> bool:
+    states = states_of_kind(thing.kind) if thing.kind else None
+    return bool(states) and not {"on", "lit"}.isdisjoint(states or ())
