@@ -90,7 +90,8 @@ def canonical(text: str) -> str:
     while i < len(words):
         for n in range(min(_LONGEST, len(words) - i), 0, -1):  # the longest known phrase wins
             phrase = " ".join(words[i:i + n])
-            known = _CANONICAL.get(phrase) or _CANONICAL.get(singular(phrase))
+            known = _CANONICAL.get(phrase) or _CANONICAL.get(singular(phrase)) or (
+                _CANONICAL.get(plural(phrase)) if n > 1 else None)  # "chest of drawer"
             if phrase == "light" and words[i + 1:i + 2] and words[i + 1] in COLOURS:
                 known = phrase  # a shade, not a lamp
             if known or n == 1:
