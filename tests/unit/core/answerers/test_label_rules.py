@@ -7,12 +7,16 @@ from functools import lru_cache
 
 import pytest
 
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.rules import RULES, look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.targets import Compared, Target
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Question
+from sim_bridge.house.generate import generate_house
+from sim_bridge.house.questions import candidates
 from tests.fixtures.known_house import known
 from tests.fixtures.rooms import HOME, KITCHEN, sighted, view
 
@@ -267,3 +271,11 @@ def test_every_rule_knows_nothing_of_an_empty_scene() -> None:
         thing = Thing("lamp", "study")
         asked = Query(form, (thing, thing, thing), (Thing(state="on"),), aspect="pet", number=2)
         assert look_up(LabelScene([]), asked) is None
+
+
+@pytest.mark.parametrize("seed", [1007, 1009])
+def test_the_generators_questions_are_answered_by_who_knows_the_house(seed: int) -> None:
+    asked = [one for group in candidates(generate_house(seed)).values() for one in group]
+    wrong = [(one.question, one.answer, text) for one in asked
+             if (text := LabelAnswerer().answer(Question(one.question), known(seed)).text) != one.answer]
+    assert len(wrong) <= 0.04 * len(asked), wrong
