@@ -52,6 +52,8 @@ def asked_again(clause: Clause, query: Query, short: bool = False) -> Query | No
         return None
     before = query.things[0]
     thing = clause.things[0] if clause.things else before._replace(room=clause.rooms[0])
+    if thing.kind == "one" and thing.quantifier == "other":
+        return None  # which other one is not known
     if thing.kind in ("one", before.kind):
         more = {field: value for field, value in thing._asdict().items() if value and field != "kind"}
         thing = before._replace(**more)

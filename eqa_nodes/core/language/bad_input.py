@@ -26,12 +26,17 @@ _ABOUT_PEOPLE = re.compile(
     rf"\b{_PARTNER}(?: [\w'’]+){{0,3}} (?:cheating|sleeping with|an affair)\b", re.IGNORECASE)
 
 
-def unreadable(text: str) -> str:
-    """Return in one sentence why a text cannot be a question, whatever its words mean; "" if it can."""
+def without_words(text: str) -> str:
+    """Return in one sentence why a text is too long or too short to be a question; "" if it is neither."""
     if len(text) > LONGEST:
         return f"The question has {len(text)} characters; please ask it in at most {LONGEST}."
-    if not any(char.isalnum() for char in text):
-        return NO_WORDS
+    return "" if any(char.isalnum() for char in text) else NO_WORDS
+
+
+def unreadable(text: str) -> str:
+    """Return in one sentence why a text cannot be a question, whatever its words mean; "" if it can."""
+    if why := without_words(text):
+        return why
     if odd := next(_control_characters(text), ""):
         return f"The question contains the invalid character {odd!r}; please type it again without it."
     if mixed := next(_mixed_words(text), ""):

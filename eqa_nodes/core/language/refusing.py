@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.language.bad_input import NO_WORDS, ORDER, PRIVATE, improper, unreadable
+from eqa_nodes.core.language.bad_input import NO_WORDS, ORDER, PRIVATE, improper, without_words
 from eqa_nodes.core.language.english import join_list
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.states import states_of_kind
@@ -39,7 +39,7 @@ _FUTURE = re.compile(r"\b(?:will|going to)\b.*\b(?:tomorrow|next|years? from now
 
 def not_a_question(text: str) -> str:
     """Return why a text is no question about a home, whatever its words are; "" where it may be one."""
-    if why := unreadable(text):
+    if why := without_words(text):
         return why
     letters = [c for c in text if c.isalpha()]
     if not letters:

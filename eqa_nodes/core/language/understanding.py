@@ -14,6 +14,7 @@ from typing import NamedTuple
 from eqa_nodes.core.language.asking import asked_again, query_of_clause, unexplained
 from eqa_nodes.core.language.clauses import AUXILIARY, SIZES, STRONG, Clause
 from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.following import located, with_place
 from eqa_nodes.core.language.inferences import inferred, query_of
 from eqa_nodes.core.language.lexing import plain, sentences
 from eqa_nodes.core.language.naming import members
@@ -33,6 +34,8 @@ def understand(text: str, before: Exchange | None = None) -> Understood:
     """Return how a question is read, after another one if there was one: its query, or why there is none."""
     if why := not_a_question(text):
         return Understood(None, why=why, question=text)
+    if before is not None:
+        text = with_place(text, _read(before.question).query, before.answer)
     reading = _read(text)
     if before is not None and (after := _after(text, reading, before)) is not None:
         return Understood(after, in_words(after), question=question_of(after))
@@ -57,7 +60,7 @@ def _after(text: str, alone: Reading, before: Exchange) -> Query | None:
     together = _read(f"{before.question.rstrip(' ?.!')}? {text}").query if refers else None
     if together is None or not together.parts or together.parts[0] != last:
         return None
-    return together.parts[-1]
+    return located(together.parts[-1], last, before.answer)
 
 
 def targets(question: str) -> tuple[Target, ...]:
