@@ -59,6 +59,7 @@ SPEED = {
     "start": Experiment("eqa demo", 2, "start.figures"),
     "hour": Experiment("memory of each process over an hour of driving", 5, "graph.hour")}
 TRIALS = {
+    "people": Experiment("questions as people type them", 1, "people.figures"),
     "recall": Experiment("100 searches in other words", 10, "recall.figures"),
     "policies": Experiment("exploration policies on the same questions", 180, commands=(
         "eqa bench explore --split test --questions 200 --out runs/policies",)),

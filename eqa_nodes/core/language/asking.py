@@ -271,7 +271,9 @@ def _options(clause: Clause, thing: Thing | None) -> tuple[Thing, ...]:
 
 def _choice(clause: Clause) -> Query | None:
     thing = clause.main()
-    if thing is not None and clause.topics and clause.has("it") and thing.kind == clause.topics[-1].kind:
+    ones = [p for p in clause.items if p.thing is not None and not is_place(p.thing)]
+    again = clause.has("it") or all(p.text.endswith(" one") for p in ones)
+    if thing is not None and clause.topics and again and thing.kind == clause.topics[-1].kind:
         thing = clause.topics[-1]
     options = _options(clause, thing)
     if thing is None or not ("or" in clause.tags or (len([o for o in options if o.material or o.colour]) > 2)):

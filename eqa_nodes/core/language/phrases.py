@@ -18,7 +18,7 @@ RELATIONS = {"left_of": "left of", "right_of": "right of", "on": "on",
 PLACING = {"left_of": "left of", "right_of": "right of", "on": "on",
            "in": "in", "under": "under", "above": "above", "beside": "next to", "behind": "behind",
            "at": "next to"}
-_LOOKS = {"is_colour": "colour", "is_material": "material", "state": "state"}
+_LOOKS = ("is_colour", "is_material", "state")
 _SIZES = ("small", "large", "tall", "larger", "smaller", "taller", "shorter", "wider", "narrower", "longer",
           "largest", "smallest", "tallest", "shortest", "widest", "longest", "deeper")
 _GENERIC = frozenset(("box", "machine", "animal", "ball", "tool", "appliance", "bowl", "board", "rack", "stand", "toy"))
@@ -115,7 +115,7 @@ class _Reader:
             elif tag in _SIZES and self._leads():
                 thing = thing._replace(size=word.value)
             elif tag in _LOOKS and self._leads():
-                thing = thing._replace(**{_LOOKS[tag]: word.value})
+                thing = _with_look(thing, tag, word.value)
             elif tag == "room" and self._names_object(1):
                 thing = thing._replace(room=word.value)
             elif tag == "'s":
@@ -341,10 +341,12 @@ class _Reader:
         self.at += unlike
         while self.tag() == "chatter":
             self.at += 1
-        if (look := _LOOKS.get(self.tag())) or (self.text() in ("on",) and self._ends(1)):
+        tag = "state" if self.text() == "on" and self._ends(1) else self.tag()
+        if tag in _LOOKS:
             value, self.at = self.words[self.at].value, self.at + 1
-            return thing._replace(unlike=Thing(**{look or "state": value})) if unlike else thing._replace(
-                **{look or "state": value})
+            if unlike:
+                return thing._replace(unlike=_with_look(Thing(), tag, value))
+            return _with_look(thing, tag, value)
         placed = self._placed(Thing())
         if placed is None:
             return None
@@ -420,6 +422,12 @@ class _Reader:
         room = thing.room or second.room or first.room
         return thing._replace(relation="between", support=first._replace(room=""), room=room,
                               other_support=second._replace(room=""))
+
+
+def _with_look(thing: Thing, tag: str, value: str) -> Thing:
+    if tag == "is_colour":
+        return thing._replace(colour=value)
+    return thing._replace(material=value) if tag == "is_material" else thing._replace(state=value)
 
 
 def _room_with(kind: str) -> str:

@@ -46,7 +46,7 @@ def understand(text: str, before: Exchange | None = None) -> Understood:
     return Understood(reading.query, in_words(reading.query), question=text)
 
 
-def _after(text: str, alone: Reading, before: Exchange) -> Query | None:
+def _after(text: str, alone: ReadQuestion, before: Exchange) -> Query | None:
     """Return what a question asks after the one before it, None where it says all itself."""
     last = _read(before.question).query
     if last is None or last.parts or not last.things:
@@ -75,7 +75,7 @@ def missing_in(message: str, question: str) -> tuple[Target, ...]:
     return tuple(target for target in targets(question) if target.name in names) if names else ()
 
 
-class Reading(NamedTuple):
+class ReadQuestion(NamedTuple):
     """What was read of a question: its query, else which words are unclear, and what else was recognised."""
 
     query: Query | None
@@ -84,9 +84,9 @@ class Reading(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _read(text: str) -> Reading:
+def _read(text: str) -> ReadQuestion:
     if (query := _inferred(text)) is not None:
-        return Reading(query)
+        return ReadQuestion(query)
     doubtful, unclear = list[Query](), list[str]()
     topics: list[Thing] = []
     asked: list[Query] = []
@@ -120,13 +120,13 @@ def _read(text: str) -> Reading:
     found = list(dict.fromkeys(asked or ([] if failed else weak[-1:])))
     if len(found) > 1:
         parts = tuple(found[:_AT_ONCE])
-        return Reading(Query("several", parts=parts, things=tuple(t for q in parts for t in q.things)))
+        return ReadQuestion(Query("several", parts=parts, things=tuple(t for q in parts for t in q.things)))
     if found:
-        return Reading(found[0])
+        return ReadQuestion(found[0])
     items = [p for segment in cut for p in segment]
     tags = {p.tag for p in items} | {"room" for p in items if p.thing is not None and "room" in p.text.split()[-1]}
     states = [p.value for p in items if p.tag == "state"] + [t.state for t in topics if t.state]
-    return Reading(None, tuple(unclear), Heard((*doubtful, *weak), tuple(topics), place, frozenset(tags),
+    return ReadQuestion(None, tuple(unclear), Heard((*doubtful, *weak), tuple(topics), place, frozenset(tags),
                                                tuple(dict.fromkeys(states))))
 
 

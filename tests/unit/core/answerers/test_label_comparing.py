@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from benchmarks.known_house import known
 from eqa_nodes.core.agent.stopping import support_of
 from eqa_nodes.core.agent.strategies import still_wanted
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
@@ -14,7 +15,6 @@ from eqa_nodes.core.language.targets import is_standing
 from eqa_nodes.core.language.understanding import missing_in, targets
 from eqa_nodes.core.types.questions import Question, RankedRegion, Recalled
 from sim_bridge.house.questions.multi_target import multi_target_questions
-from tests.fixtures.known_house import known
 
 
 def seen_in(seed: int, *rooms: str) -> list[Recalled]:

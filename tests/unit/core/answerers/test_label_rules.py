@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import pytest
 
+from benchmarks.known_house import known
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.rules import RULES, look_up
@@ -17,7 +18,6 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.questions import candidates
-from tests.fixtures.known_house import known
 from tests.fixtures.rooms import HOME, KITCHEN, sighted, view
 
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from benchmarks.known_house import known
 from eqa_nodes.core.agent.stopping import make_stop
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import parse
@@ -14,7 +15,6 @@ from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.questions import candidates
-from tests.fixtures.known_house import known
 
 NOT_SEEN, REFUSED = "not seen", "refused"  # "what is asked about was not seen"; said before anything moves
 # house | what is typed | a pattern that the whole answer matches, or one of the words above
