@@ -128,7 +128,7 @@ def _count(clause: Clause) -> Query | None:
     thing = clause.with_predicate(thing)
     if clause.has("forget") and thing.state:
         thing = thing._replace(state=opposite(thing.state))
-    return Query("count", (thing._replace(quantifier="", number=0),))
+    return Query("count", (thing.plain(),))
 
 
 def _attribute(clause: Clause) -> Query | None:
@@ -148,7 +148,7 @@ def _attribute(clause: Clause) -> Query | None:
     if clause.tags[0] in ("be",) and tag == "colour" and clause.said(thing):
         return None
     thing = clause.with_predicate(thing) if clause.at("state") > -1 or clause.has("not") else thing
-    return Query({"condition": "state"}.get(tag, tag), (thing._replace(quantifier="", number=0),))
+    return Query({"condition": "state"}.get(tag, tag), (thing.plain(),))
 
 
 def _rooms(clause: Clause) -> Query | None:
@@ -169,13 +169,13 @@ def _rooms(clause: Clause) -> Query | None:
     thing = clause.with_predicate(thing._replace(room="" if thing.room in (named, "room") else thing.room))
     if clause.has("not") and thing.unlike is not None and thing.unlike.state:
         thing = thing._replace(state=opposite(thing.unlike.state), unlike=None)
-        return Query("rooms", (thing._replace(room=named, quantifier="", number=0),))
+        return Query("rooms", (thing.plain()._replace(room=named),))
     negated = clause.has("not", "without") or thing.quantifier == "no"
     fixed = any(p.fixed and p.thing is not None and not is_place(p.thing) for p in clause.items) or not clause.things
     if negated:
         thing = thing._replace(quantifier="no", unlike=None)
     elif not phrase.text.endswith("s") and fixed:
-        return Query("room", (thing._replace(quantifier="", number=0, room=thing.room or named),))
+        return Query("room", (thing.plain()._replace(room=thing.room or named),))
     thing = thing._replace(quantifier="no" if negated else "", number=0)
     return Query("rooms", (thing._replace(room=named),))
 
@@ -222,7 +222,7 @@ def _where(clause: Clause) -> Query | None:
     thing = clause.main(max(at, 0))
     if thing is None or at < 0:
         return None
-    return Query("where", (clause.with_predicate(thing)._replace(quantifier="", number=0),))
+    return Query("where", (clause.with_predicate(thing).plain(),))
 
 
 def _side(clause: Clause) -> Query | None:
@@ -254,7 +254,7 @@ def _upon(clause: Clause) -> Query | None:
     asked = [p.thing for tag, p in zip(clause.tags, clause.items[1:], strict=False) if tag in ("which", "what")]
     things = [t for t in clause.things if t not in asked and is_known(t)]
     thing = things[0] if things else clause.topics[-1] if clause.topics else None
-    return Query("where", (thing._replace(quantifier="", number=0),)) if thing is not None else None
+    return Query("where", (thing.plain(),)) if thing is not None else None
 
 
 def _options(clause: Clause, thing: Thing | None) -> tuple[Thing, ...]:
@@ -302,7 +302,8 @@ def _among(clause: Clause) -> Query | None:
 
 
 def _which(clause: Clause) -> Query | None:
-    if clause.has("tell") and len(clause.things) == 1 and any(p.support is not None for p in clause.said()):
+    placed = any(p.support is not None for p in clause.said())
+    if clause.has("tell") and placed and len([t for t in clause.things if t.kind]) == 1:
         return None
     listed = clause.tags[:1] == ["tell"] and bool(clause.things) and clause.items[0].text in _LISTING
     if not (clause.has("which") or listed) or not (clause.things or clause.topics):
@@ -313,7 +314,9 @@ def _which(clause: Clause) -> Query | None:
     named = [t for t in clause.things if is_known(t)]
     if clause.has("have") and len(named) > 1:
         return Query("which", (named[0]._replace(quantifier="", number=0, relation="with", support=named[1]),))
-    return Query("which", (clause.with_predicate(thing)._replace(quantifier="", number=0),))
+    thing = clause.with_predicate(thing).plain()
+    told = thing.looks or thing.unlike or thing.number
+    return Query("which", (thing,)) if told else None  # "which of them?" needs what tells them apart
 
 
 def _what(clause: Clause) -> Query | None:
@@ -370,6 +373,8 @@ def _whether(clause: Clause) -> Query | None:
         said = next((p for p in predicates if p.state or p.colour or p.material), predicates[-1])
         if said.support is not None and said.support.room in ("", thing.room) and thing.room:
             said = said._replace(room=thing.room, support=said.support._replace(room=""))
+        if clause.has("not") and thing.quantifier == "any" and said.state and opposite(said.state):
+            return Query("is", (thing,), (Thing(state=opposite(said.state)),))  # "is even one lamp not off?"
         return Query("is", (thing,), (said,), denied=clause.has("not"))
     if thing.relation and thing.support is not None and clause.tags[0] == "be":
         return Query("is", (thing._replace(relation="", support=None, other_support=None),), (
@@ -415,6 +420,8 @@ def _tidied(thing: Thing) -> Thing:
         support = thing.support
     if thing.kind == "water" and thing.state in ("running", "off", "on"):
         return thing._replace(kind="tap")
+    if support is not None and canonical(support.kind) == canonical(thing.kind) and thing.kind:
+        return thing._replace(relation="", support=None)  # "the fire in the fireplace"
     if support is not None and support.room and thing.room in ("", support.room):
         return thing._replace(room=support.room, support=support._replace(room=""))
     return thing

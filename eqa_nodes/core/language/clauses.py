@@ -93,7 +93,7 @@ class Clause:
             known = []
         thing = next((t for i, t in known if i >= after), known[-1][1] if known else None)
         if thing is None:
-            thing = self.topics[-1] if self.topics else None
+            thing = self.topics[-1]._replace(quantifier="that") if self.topics else None
         if thing is not None and len(self.rooms) == 1 and not thing.room:
             thing = thing._replace(room=self.rooms[0])
         return thing

@@ -150,6 +150,8 @@ class _Reader:
         while self.tag(ahead) in (*_LOOKS, *_SIZES, "number", "chatter", "'s", "all", "other", "the"):
             ahead += 1
         if self.tag() in ("state", "is_colour", "is_material", *_SIZES):
+            if self.tag(1) in ("all", "any", "no", "it"):
+                return False  # "empty each bin"
             return self.tag(ahead) in ("name", "one", "thing") and self.tag(1) != "the"
         return self.tag(ahead) in ("name", "one", "thing", "room", "unknown")
 

@@ -16,7 +16,8 @@ class Thing(NamedTuple):
 
     kind: the singular name, "" for any object; kinds: what it may be where only its use is named ("something to sit
     on"), the most direct first. use: that use in words. size: "large", "smaller", "tallest". quantifier: any | all | no
-    | the (of a plural) | other. unlike: what it must not be ("that is not red", "outside the kitchen").
+    | the (of a plural) | other | that (one that was spoken of before). unlike: what it must not be ("that is not red",
+    "outside the kitchen").
     """
 
     kind: str = ""
@@ -55,6 +56,10 @@ class Thing(NamedTuple):
                 unlike.support and unlike.relation == "with") else f" not {unlike.looks}"
             words += without
         return words
+
+    def plain(self) -> Thing:
+        """Return the phrase without its number, and without its quantifier, but for "that": one that was spoken of."""
+        return self._replace(quantifier="that" if self.quantifier == "that" else "", number=0)
 
     @property
     def looks(self) -> str:

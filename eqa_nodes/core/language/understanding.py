@@ -201,6 +201,8 @@ def _begins(rest: Sequence[Phrase], mark: str) -> bool:
         return True
     if mark == "if" and any(p.tag in AUXILIARY for p in rest):
         return True
+    if mark == "and" and first.tag == "tell" and len(rest) > 1 and (rest[1].thing is not None or rest[1].tag in STRONG):
+        return True  # "and name the rooms"
     if first.tag in ("it", "the") and len(rest) > 1 and rest[1].tag in ("colour", *SIZES):
         return True
     return first.tag in AUXILIARY and len(rest) > 1 and (rest[1].thing is not None or rest[1].tag in (

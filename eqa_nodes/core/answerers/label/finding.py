@@ -145,7 +145,8 @@ def looks_so(obj: Seen, thing: Thing) -> bool:
     """Return whether state, colour and material of an object are as a phrase says."""
     a = obj.attributes
     state = a.get("state", "")
-    return (not thing.state or (bool(state) and base_state(state, obj.kind) == base_state(thing.state, obj.kind))) and (
+    wanted = thing.state if thing.state == "lit" and not thing.kind else base_state(thing.state, obj.kind)
+    return (not thing.state or (bool(state) and base_state(state, obj.kind) == wanted)) and (
         not thing.colour or same_look(a.get("colour", ""), thing.colour)) and (
         not thing.material or canonical(a.get("material", "")) == canonical(thing.material))
 

@@ -57,6 +57,7 @@ from eqa_nodes.core.language.states import opposite
 from eqa_nodes.core.language.uses import purpose_of
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
+_WHICH_ONE = 0.45  # of an answer about several things of which one was spoken of
 _ZERO = 0.8  # of the confidence that there is none, where the question expects some
 _PLACES = 4  # places of one name that are named before the rest is counted
 _ONE_NEAREST = frozenset(("next to", "left of", "right of", "between", "behind", "in front of"))
@@ -71,7 +72,7 @@ def _exists(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     thing = thing._replace(quantifier="")
     if is_room(thing.kind) and not thing.room:
         return room_exists(scene, thing, there, not_there)
-    found = find(scene, thing, every=True)
+    found = find(scene, thing, every=not thing.kinds)
     if found and thing.number > 1:
         return _as_many(scene, thing, found, there, not_there)
     if found:
@@ -121,6 +122,8 @@ def _count(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     thing = asked.things[0]._replace(quantifier="", number=0)
     found = find(scene, thing, every=True)
     if not found:
+        if not thing.kind:
+            return None
         none = absent(scene, thing, "0")  # who asks how many expects some
         return none_so(scene, thing, "0") or (none and none._replace(confidence=_ZERO * none.confidence))
     seen = 0.95 * scene.overview(thing.room)
@@ -367,7 +370,7 @@ def _several(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     got = [one for one in found if one is not None and not one.open]
     if not got:
         return None
-    texts = [f"{_subject(part)}: {one.text if one and not one.open else 'not seen'}"
+    texts = [f"{_subject(part)}: {_part(part, one) if one and not one.open else 'not seen'}"
              for part, one in zip(asked.parts, found, strict=True)]
     shown = tuple({one.objects[0].instance: one.objects[0] for one in got if one.objects}.values())
     least = min(one.confidence for one in got)
@@ -375,9 +378,15 @@ def _several(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     return RuleAnswer("; ".join(texts), least if len(got) == len(found) else 0.3 * least, shown, promise)
 
 
+def _part(part: Query, found: RuleAnswer) -> str:
+    """Return the answer to one of several questions: of whether one object is on or off, which of them it is."""
+    if part.form == "is" and part.predicates[0].state and len(found.objects) == 1 and found.text in ("yes", "no"):
+        return found.objects[0].attributes.get("state", found.text)
+    return found.text
+
+
 def _subject(part: Query) -> str:
-    name = next((name for thing in part.subjects if (name := thing.kind or thing.use)), part.form)
-    return " ".join(filter(None, (name, part.predicates[0].looks if part.form == "is" else "")))
+    return next((name for thing in part.subjects if (name := thing.kind or thing.use)), part.form)
 
 
 RULES: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
@@ -392,4 +401,7 @@ RULES: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
 def look_up(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return the answer that the scene gives, None when what is asked about is not in it."""
     rule = RULES.get(asked.form)
-    return rule(scene, asked) if rule else None
+    found = rule(scene, asked) if rule else None
+    if found is not None and len(found.objects) > 1 and any(thing.quantifier == "that" for thing in asked.things):
+        return found._replace(confidence=min(found.confidence, _WHICH_ONE))  # "it" is one of them
+    return found

@@ -125,7 +125,7 @@ _TYPED = """
 7 | Is the hat on the bench? | yes
 7 | Is my mug on the kitchen counter? | yes
 7 | Is my mug in the living room? | no, the mug is on the kitchen counter in the kitchen
-7 | Is the TV on? And where is the hat? | tv on: no; hat: on the bench in the workout room
+7 | Is the TV on? And where is the hat? | tv: off; hat: on the bench in the workout room
 7 | Where are my hat and my shoes? | hat: on the bench in the workout room; shoe: on the shoe rack in the closet
 7 | Does the kitchen have a clock? | yes
 7 | Is there any cutlery? | yes: the knife block in the kitchen
