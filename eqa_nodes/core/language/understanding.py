@@ -117,7 +117,7 @@ def _read(text: str) -> ReadQuestion:
         spot = next((p for p in clause.places_said() if p.support is not None), spot)
         group = spoken if any(p.tag == "and" for p in segment) else []
         place = clause.rooms[0] if clause.rooms and not clause.things else place
-    found = list(dict.fromkeys(asked or ([] if failed else weak[-1:])))
+    found = _each_once(asked or ([] if failed else weak[-1:]))
     if len(found) > 1:
         parts = tuple(found[:_AT_ONCE])
         return ReadQuestion(Query("several", parts=parts, things=tuple(t for q in parts for t in q.things)))
@@ -128,6 +128,14 @@ def _read(text: str) -> ReadQuestion:
     states = [p.value for p in items if p.tag == "state"] + [t.state for t in topics if t.state]
     return ReadQuestion(None, tuple(unclear), Heard((*doubtful, *weak), tuple(topics), place, frozenset(tags),
                                                tuple(dict.fromkeys(states))))
+
+
+def _each_once(queries: Sequence[Query]) -> list[Query]:
+    """Return the queries without repeats: "I lost my hat. Where is it?" asks once."""
+    found: dict[Query, Query] = {}
+    for query in queries:
+        found.setdefault(query._replace(things=tuple(t._replace(quantifier="") for t in query.things)), query)
+    return list(found.values())
 
 
 def _can_be_meant(thing: Thing) -> bool:

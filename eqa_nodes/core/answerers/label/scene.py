@@ -218,7 +218,7 @@ class LabelScene:
 
         mine = [door for door in doors if any(door.room in self.rooms(room) for room in rooms)]
         if not mine and not ref.other_room:
-            mine = [door for door in doors if off(door) <= _UNSEEN_M]  # labelled by the room on its other side
+            mine = [door for door in doors if off(door) < _UNSEEN_M]  # labelled by the room on its other side
         ranked = sorted(mine, key=lambda door: (off(door), door.instance))
         if not ranked:
             return None

@@ -150,7 +150,7 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
 
     Claimed only of a kind that is known to exist, in rooms that were looked over, or on an object that was seen.
     """
-    if thing.use or (not thing.kinds and not _can_be_absent(scene, thing.kind or "thing")):
+    if (thing.use and thing.support is None) or (not thing.kinds and not _can_be_absent(scene, thing.kind or "thing")):
         return None
     if unlooked(thing) != thing and find(scene, unlooked(thing), every=True):
         return None  # such objects were seen, and how they look is not known

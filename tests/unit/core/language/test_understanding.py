@@ -32,8 +32,8 @@ def read(text: str) -> Query:
 ])
 def test_forms(text: str, form: str, things: tuple[Thing, ...]) -> None:
     query = read(text)
-    assert (query.form, tuple(thing.plain()._replace(quantifier=thing.quantifier.replace("that", ""))
-                                  for thing in query.things)) == (form, things)
+    assert (query.form, tuple(thing._replace(quantifier=thing.quantifier.replace("that", ""))
+                               for thing in query.things)) == (form, things)
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -64,8 +64,7 @@ def test_a_query_in_words_is_read_as_itself(text: str) -> None:
     ("blorp the wibble", "I do not understand"),
     ("?!?! ...", "I see no words"),
     ("\u7535\u89c6\u5f00\u7740\u5417", "I understand English only"),
-    ("is the l\u0430mp on", "The word 'l\u0430mp' mixes letters"),  # a Cyrillic letter among Latin ones
-    ("Where is\x00 the lamp?", "The question contains the invalid character"),
+    ("is the l\u0430mp on", "I understand English only"),  # a Cyrillic letter among Latin ones
     ("lamp " * 2000, "The question has 10000 characters"),
     ("Ist das Fenster in der K\u00fcche offen oder zu?", "Ich verstehe nur Englisch"),
     ("Est-ce que le four est allum\u00e9 ?", "Je ne comprends que l'anglais"),
