@@ -44,7 +44,7 @@ def inferred(words: str) -> tuple[str, str, dict[str, str]] | None:
     return None
 
 
-def query_of(form: str, thing: Thing, groups: dict[str, str]) -> Query:
+def query_of_sentence(form: str, thing: Thing, groups: dict[str, str]) -> Query:
     """Return the query of such a sentence about a thing."""
     if form in _STATES:
         return Query("is", (thing,), (Thing(state="running" if groups.get("what") == "water" else _STATES[form]),))

@@ -34,7 +34,7 @@ class Word(NamedTuple):
     value: str = ""
 
 
-_CHATTER = frozenset(entries("chatter"))
+CHATTER = frozenset(entries("chatter"))
 _UNITS = {word: unit for unit, words in table("units").items() for word in words}
 _ROOMS, _OF_ROOMS = frozenset(entries("room_nouns")), frozenset(entries("room_qualifiers"))
 _ROOM_WORDS = {word: room for room, words in table("room_names").items() for word in words}
@@ -207,4 +207,4 @@ def _known(phrase: tuple[str, ...]) -> Word | None:
         return Word("name", text, one)
     if state := _state(text):
         return Word("state", text, state)
-    return Word("chatter", text) if text in _CHATTER else None
+    return Word("chatter", text) if text in CHATTER else None

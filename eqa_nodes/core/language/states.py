@@ -82,7 +82,3 @@ def _bare(text: str) -> str:
 def _has(pair: StatePair, kind: str) -> bool:
     return bool(kind) and any(canonical(kind) == canonical(own) or by_head(kind, own) for own in pair.kinds)
 
-
-# The words for states that the patterns of sentences take, as alternatives of a regular expression.
-STATES = ("on|off|open|opened|closed|shut|running|lit|unlit|out|made|unmade|full|empty|clean|dirty|raised|lowered|"
-          "drawn|locked|unlocked")

@@ -15,7 +15,7 @@ from eqa_nodes.core.language.asking import asked_again, query_of_clause, unexpla
 from eqa_nodes.core.language.clauses import AUXILIARY, SIZES, STRONG, Clause
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.following import located, with_place
-from eqa_nodes.core.language.inferences import inferred, query_of
+from eqa_nodes.core.language.inferences import inferred, query_of_sentence
 from eqa_nodes.core.language.lexing import plain, sentences
 from eqa_nodes.core.language.naming import members
 from eqa_nodes.core.language.phrases import Phrase, is_known, is_place, phrases
@@ -61,6 +61,11 @@ def _after(text: str, alone: ReadQuestion, before: Exchange) -> Query | None:
     if together is None or not together.parts or together.parts[0] != last:
         return None
     return located(together.parts[-1], last, before.answer)
+
+
+def query_of(question: str) -> Query:
+    """Return what a question asks; the form is "" for one that is not understood."""
+    return understand(question).query or Query("")
 
 
 def targets(question: str) -> tuple[Target, ...]:
@@ -155,7 +160,7 @@ def _inferred(text: str) -> Query | None:
     thing = next((p.thing for sentence in sentences(phrase) for p in phrases(sentence) if p.thing is not None), Thing())
     if form == "filled" and is_place(thing):
         return None
-    return query_of(form, thing._replace(quantifier=""), groups)
+    return query_of_sentence(form, thing._replace(quantifier=""), groups)
 
 
 def _merged(items: Sequence[Phrase]) -> list[Phrase]:

@@ -19,7 +19,6 @@ import numpy as np
 
 from eqa_nodes.core.language.english import canonical, content_words, normalise
 from eqa_nodes.core.language.naming import kept_in, members
-from eqa_nodes.core.language.politeness import direct
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory.database import Database
@@ -67,7 +66,7 @@ def _sought(asked: str, text: str) -> str:
     asked: the whole question; text: the same without its time.
     """
     query = understand(asked).query if asked.strip() else None
-    return " ".join(query.names if query is not None else ()) or direct(spelled(normalise(text)))
+    return " ".join(query.names if query is not None else ()) or spelled(normalise(text))
 
 
 class _Asked(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from eqa_nodes.core.language.english import COLOURS, canonical, content_words, normalise
+from eqa_nodes.core.language.lexing import CHATTER
 from eqa_nodes.core.language.naming import in_group
-from eqa_nodes.core.language.politeness import direct
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
 from eqa_nodes.core.memory.reading import MemoryReader
@@ -15,17 +15,18 @@ from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence, MemoryObject,
 
 _THING = r"(?:the |my |our |your |a |an )?(?P<thing>.+?)"
 _WHEN = tuple(re.compile(form) for form in (
-    rf"^when (?:did|have) (?:you|we|i|anyone) last (?:see|seen) {_THING}$",
+    rf"^when (?:(?:did|have) )?(?:you|we|i|anyone) last (?:see|seen|saw) {_THING}$",
     rf"^when (?:did|have) (?:you|we|i|anyone) (?:see|seen) {_THING} last$",
     rf"^when was the last time (?:that )?(?:you|we|i|anyone) saw {_THING}$",
     rf"^when (?:was|were) {_THING} (?:last seen|seen last)$"))
 _WHERE = tuple(re.compile(form) for form in (
-    rf"^where (?:did|have) (?:i|we) (?:last )?(?:leave|left|put|forget|lose|lost) {_THING}(?: last)?$",
-    rf"^where (?:did|have) (?:you|we|i|anyone) last (?:see|seen) {_THING}$",
+    rf"^where (?:(?:did|have) )?(?:i|we) (?:last )?(?:leave|left|put|forget|lose|lost) {_THING}(?: last)?$",
+    rf"^where (?:(?:did|have) )?(?:you|we|i|anyone) last (?:see|seen|saw) {_THING}$",
     rf"^where (?:was|were) {_THING} last seen$"))
 _CHANGED = re.compile(r"^(?:what (?:has |have |is |things )?(?:been )?"
                       r"(?:changed|change|different|new|moved|gone|missing)|"
                       r"(?:did|has) anything (?:been )?(?:change|changed|moved|move))\b(?P<rest>.*)$")
+_ASKS = re.compile(r"\b(?:when|where|what|(?:did|has) anything)\b.*")
 _SURE, _ONCE, _BY_MEANING = 0.95, 0.8, 0.6  # confidence: seen in several looks, in one, found by meaning only
 
 
@@ -51,9 +52,16 @@ def about_past(question: str) -> bool:
 
 
 def _as_asked(question: str) -> str:
-    """Return the question as typed if it is understood, else without polite words and typing errors."""
+    """Return the question as typed if it is understood, else without typing errors and the polite words around it."""
     typed = " ".join(question.lower().strip(" ?!.").split())
-    return typed if _is_past(typed) else direct(spelled(normalise(question)))
+    if _is_past(typed):
+        return typed
+    plain = spelled(normalise(question))
+    asks = _ASKS.search(plain)
+    words = (asks[0] if asks else plain).split()
+    while words and words[-1] in CHATTER:
+        words.pop()
+    return " ".join(words)
 
 
 def _is_past(asked: str) -> bool:

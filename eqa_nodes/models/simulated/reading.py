@@ -11,7 +11,6 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.advice import NOT_KNOWN
 from eqa_nodes.core.answerers.common import match_choice
 from eqa_nodes.core.answerers.label.found import RuleAnswer
-from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
@@ -21,6 +20,7 @@ from eqa_nodes.core.language.english import COLOURS
 from eqa_nodes.core.language.query import Query
 from eqa_nodes.core.language.rooms import is_room
 from eqa_nodes.core.language.states import MATERIALS
+from eqa_nodes.core.language.understanding import query_of
 from eqa_nodes.core.model import WRONG_FORM, Message, Picture
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion
@@ -215,7 +215,7 @@ def in_plain_rooms(text: str) -> str:
 
 def asked_in(question: Question) -> Query:
     """Parse a question with rooms named by their kind alone."""
-    return parse(in_plain_rooms(question.text))
+    return query_of(in_plain_rooms(question.text))
 
 
 def usual_rooms(question: Question) -> list[RankedRegion]:
@@ -231,14 +231,14 @@ def listed(room: str) -> str:
 def found_in(views: Sequence[Keyframe], question: Question, limits: SightLimits) -> RuleAnswer | None:
     """Return the answer from views, with the confidence that the model states; None if they give none."""
     scene = LabelScene(views)
-    found, share = look_up(scene, parse(question.text)), 1.0
+    found, share = look_up(scene, query_of(question.text)), 1.0
     plain = in_plain_rooms(question.text)
     if found is None and plain != question.text:
-        found, share = look_up(scene, parse(plain)), limits.any_room
+        found, share = look_up(scene, query_of(plain)), limits.any_room
     if found is None:
         return None
     sure = cautious(found.confidence * share, limits)
-    if found.text.startswith("no") and _by_absence(parse(plain)):
+    if found.text.startswith("no") and _by_absence(query_of(plain)):
         sure = min(sure, limits.surest_no)
     return _chosen(found._replace(confidence=sure), question)
 

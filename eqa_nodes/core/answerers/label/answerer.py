@@ -9,14 +9,13 @@ from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evi
 from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.measuring import shown_first
-from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.language.query import Query
-from eqa_nodes.core.language.understanding import understand
+from eqa_nodes.core.language.understanding import query_of, understand
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.floor import Candidate, shows_stairs
@@ -56,7 +55,7 @@ class LabelAnswerer:
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return the rooms that the question names, else those where such objects usually are."""
-        return regions_for(parse(check_question(question.text)))
+        return regions_for(query_of(check_question(question.text)))
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge every view separately.
@@ -64,14 +63,14 @@ class LabelAnswerer:
         For what only several views can settle (counts, lists), `enough` says that this view is worth an answer; the
         answer's own confidence then says whether the views together were.
         """
-        asked = parse(check_question(question.text))
+        asked = query_of(check_question(question.text))
         regions = regions_for(asked)
         self._note(views)
         return [_assessed(view, asked, regions) for view in views]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from what the items' views sighted; without items, or to force a guess, by what is usual in homes."""
-        asked = parse(check_question(question.text))
+        asked = query_of(check_question(question.text))
         self._note([item.keyframe for item in items])
         found = look_up(LabelScene([item.keyframe for item in items]), asked) if items else None
         if found is not None and found.open and not question.force_guess:

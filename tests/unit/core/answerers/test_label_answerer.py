@@ -14,9 +14,9 @@ from PIL import Image, ImageFilter
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.answerers.common import check_question, match_choice
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.answerers.label.scene import clarity
 from eqa_nodes.core.errors import BadQuestion, ConfigError
+from eqa_nodes.core.language.understanding import query_of
 from eqa_nodes.core.language.uses import PURPOSES, purpose_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Recalled
@@ -263,7 +263,7 @@ def test_purposes() -> None:
 
 @given(st.text(max_size=80))
 def test_any_text_parses(text: str) -> None:
-    assert parse(text) == parse(text)
+    assert query_of(text) == query_of(text)
 
 
 @given(st.permutations(range(len(ITEMS))), st.sampled_from(["Where is my phone?", "How many chairs are here?"]))

@@ -10,9 +10,8 @@ from benchmarks.known_house import known
 from eqa_nodes.core.agent.stopping import support_of
 from eqa_nodes.core.agent.strategies import still_wanted
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language.targets import is_standing
-from eqa_nodes.core.language.understanding import missing_in, targets
+from eqa_nodes.core.language.understanding import missing_in, query_of, targets
 from eqa_nodes.core.types.questions import Question, RankedRegion, Recalled
 from sim_bridge.house.questions.multi_target import multi_target_questions
 
@@ -59,7 +58,7 @@ _TYPED = """
 @pytest.mark.parametrize(("house", "typed", "wanted"), [
     tuple(part.strip() for part in line.split("|")) for line in _TYPED.strip().splitlines()])
 def test_what_people_type(house: str, typed: str, wanted: str) -> None:
-    assert len(parse(typed).targets) == 2
+    assert len(query_of(typed).targets) == 2
     answer = LabelAnswerer().answer(Question(typed), known(int(house)))
     assert re.fullmatch(wanted, answer.text), answer
 

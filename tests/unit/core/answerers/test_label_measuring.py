@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language.quantities import lengths
+from eqa_nodes.core.language.understanding import query_of
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.measures import measures_of, shown_note
 from eqa_nodes.core.types.questions import Question, Recalled
@@ -95,4 +95,4 @@ def test_a_view_of_one_thing_promises_less_than_an_answer() -> None:
     ("How big is the rug?", "size"), ("How big is the kitchen?", "size"), ("How many chairs are there?", "count"),
     ("Is the kitchen larger than the study?", "compare"), ("What is between the sofa and the TV?", "list")])
 def test_which_questions_are_about_measures(question: str, form: str) -> None:
-    assert parse(question).form == form
+    assert query_of(question).form == form

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.parse import parse
+from eqa_nodes.core.language.understanding import query_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Recalled
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
@@ -29,7 +29,7 @@ def looking(number: int, *sightings: Sighting) -> Keyframe:
     "What does the sign in the study say?", "What is written on the sign?", "What does it say on the sign?",
     "Could you tell me what the sign says?", "What is the text on the sign in the study?"])
 def test_the_object_that_is_meant_says_what_is_written(question: str) -> None:
-    assert parse(question).form == "text"
+    assert query_of(question).form == "text"
     answer = ask(question, looking(1, seen(1, "sign", "NO SHOES"), seen(2, "poster", "PARIS")))
     assert answer.text == "NO SHOES" and answer.confidence > 0.8 and answer.evidence
 

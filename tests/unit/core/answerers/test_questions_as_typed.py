@@ -9,9 +9,9 @@ import pytest
 from benchmarks.known_house import known
 from eqa_nodes.core.agent.stopping import make_stop
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language.english import normalise
 from eqa_nodes.core.language.spelling import spelled
+from eqa_nodes.core.language.understanding import query_of
 from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.questions import candidates
@@ -233,7 +233,7 @@ def test_words_that_may_be_meant_are_left_alone(word: str) -> None:
 def test_a_long_line_of_anything_is_read_in_no_time() -> None:
     for text in ("is the lamp on and " * 100, "where is my " * 160, "a , " * 500, "is " * 660, "what is in " * 180,
                  "please could you tell me if " * 70, "zq" * 990):
-        assert parse(text[:2000]) == parse(text[:2000])
+        assert query_of(text[:2000]) == query_of(text[:2000])
 
 
 def test_one_of_two_bedrooms_is_not_the_whole_answer() -> None:

@@ -17,10 +17,10 @@ from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter, re
 from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.common import check_question, match_choice
-from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.language.bad_input import LONGEST
 from eqa_nodes.core.language.english import canonical, number, yes_no
+from eqa_nodes.core.language.understanding import query_of
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.memory.times import window_of
@@ -113,7 +113,7 @@ def test_replies_are_read_in_linear_time(reader: str) -> None:
             READERS[reader]((unit * _LONG)[:_LONG] + "\x01")
 
 
-@pytest.mark.parametrize("reader", [parse, about_past, lambda text: window_of(text, 10 ** 18)])
+@pytest.mark.parametrize("reader", [query_of, about_past, lambda text: window_of(text, 10 ** 18)])
 def test_questions_of_the_greatest_length_are_read_at_once(reader: Callable[[str], object]) -> None:
     for unit in UNITS:
         for begin in ("", "where is the ", "is the ", "how many "):

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.errors import ConfigError, UnknownScene
+from eqa_nodes.core.language.understanding import query_of
 from sim_bridge.house import lettering
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.lettering import letter_m, lettered
@@ -74,5 +74,5 @@ def test_words_have_textures_of_their_own_after_all_others() -> None:
 def test_the_data_set_asks_what_the_rules_understand() -> None:
     samples = open_dataset("house-text", limit=3)
     assert len(samples) == 3 and {sample.category for sample in samples} == {"text"}
-    assert all(sample.scene.endswith("+text") and parse(sample.question).form == "text" for sample in samples)
+    assert all(sample.scene.endswith("+text") and query_of(sample.question).form == "text" for sample in samples)
     assert all(float(str(sample.metadata["letter_px"])) >= 9 for sample in samples)

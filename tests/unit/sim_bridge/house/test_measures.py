@@ -5,8 +5,8 @@ import re
 import pytest
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language.quantities import lengths
+from eqa_nodes.core.language.understanding import query_of
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.measures import KINDS, extent_of, measure_candidates
 from sim_bridge.house.world import world
@@ -31,7 +31,7 @@ def test_every_answer_follows_from_the_geometry_with_a_margin(seed: int) -> None
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_rules_understand_every_question(seed: int) -> None:
     for candidate in measure_candidates(HouseFacts(world(seed).house)):
-        asked = parse(candidate.question)
+        asked = query_of(candidate.question)
         assert asked.form in ("size", "apart", "gap", "fits", "passes"), candidate.question
         assert len(asked.things) >= len(candidate.targets), candidate.question
 
