@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from eqa_nodes.core.language.bad_input import NO_WORDS, ORDER, PRIVATE, improper, without_words
 from eqa_nodes.core.language.english import join_list
+from eqa_nodes.core.language.phrases import is_known, is_place
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.states import states_of_kind
 from eqa_nodes.core.language.vocabulary import entries, table
 from eqa_nodes.core.language.wording import question_of
 
 NOT_UNDERSTOOD = "I do not understand"
-_SUGGESTED = 3
 _UNCLEAR = 3  # words that are named to the person
 _SHOWN = 60  # characters of a question that are repeated to the person
 _WORDS = {language: frozenset(words) for language, words in table("other_languages").items()}
@@ -82,7 +82,7 @@ class Heard(NamedTuple):
 
 
 def suggestions(heard: Heard) -> tuple[str, ...]:
-    """Return up to three questions that may have been meant: doubtful readings, then what its words hint at."""
+    """Return questions that may have been meant: what the words hint at, doubtful readings, then what is usual."""
     things = [t._replace(quantifier="", number=0, unlike=None, room=t.room or heard.room) for t in heard.things]
     first, rest = (things[-1:], things[:-1]) if things else ([], [])
     queries = [*(q for t in first for q in _hinted(t, heard)), *heard.readings,
@@ -90,7 +90,8 @@ def suggestions(heard: Heard) -> tuple[str, ...]:
                *(q for t in (*first, *reversed(rest)) for q in _usual(t))]
     if not queries and heard.room:
         queries.append(Query("list", (Thing(room=heard.room),)))
-    return tuple(dict.fromkeys(map(question_of, queries)))[:_SUGGESTED]
+    known = (query for query in queries if all(is_known(t) or is_place(t) for t in query.subjects))
+    return tuple(dict.fromkeys(map(question_of, known)))
 
 
 def _hinted(thing: Thing, heard: Heard) -> list[Query]:
@@ -109,7 +110,8 @@ def _hinted(thing: Thing, heard: Heard) -> list[Query]:
     if known is not None:
         queries += [Query("is", (thing._replace(state=""),), (Thing(state=state),)) for state in heard.states]
     if "what" in tags:
-        placed = [tag for tag in ("on", "under", "above") if tag in tags]
+        placed = [tag for tag in ("under", "on", "above", "next to") if tag in tags]
+        placed += ["on"] if placed == ["above"] else []  # "what do I touch with my hand over the table"
         queries += [Query("list", (Thing(room=thing.room, relation=tag, support=thing._replace(room="")),))
                     for tag in placed]
     return queries

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from eqa_nodes.core.language.asking import asked_again, query_of_clause, unexplained
@@ -27,6 +28,7 @@ from eqa_nodes.core.language.uses import purpose_of
 from eqa_nodes.core.language.wording import in_words, question_of
 
 _ANIMALS = frozenset(map(canonical, members("pet")))
+_SUGGESTED = 3  # questions that are asked back
 _AT_ONCE = 4  # questions in one line
 
 
@@ -41,8 +43,9 @@ def understand(text: str, before: Exchange | None = None) -> Understood:
         return Understood(after, in_words(after), question=question_of(after))
     if reading.query is None:
         why = why_not(text, reading.unclear)
-        asked_back = suggestions(reading.heard) if why.startswith(NOT_UNDERSTOOD) else ()
-        return Understood(None, why=why, suggestions=asked_back, question=text)
+        meant = suggestions(reading.heard) if why.startswith(NOT_UNDERSTOOD) else ()
+        understood = (question for question in meant if _read(question).query is not None)
+        return Understood(None, why=why, suggestions=tuple(islice(understood, _SUGGESTED)), question=text)
     return Understood(reading.query, in_words(reading.query), question=text)
 
 
@@ -130,6 +133,7 @@ def _read(text: str) -> ReadQuestion:
         return ReadQuestion(found[0])
     items = [p for segment in cut for p in segment]
     tags = {p.tag for p in items} | {"room" for p in items if p.thing is not None and "room" in p.text.split()[-1]}
+    tags |= {p.thing.relation for p in items if p.thing is not None} - {""}
     states = [p.value for p in items if p.tag == "state"] + [t.state for t in topics if t.state]
     return ReadQuestion(None, tuple(unclear), Heard((*doubtful, *weak), tuple(topics), place, frozenset(tags),
                                                tuple(dict.fromkeys(states))))
