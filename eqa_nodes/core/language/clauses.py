@@ -15,6 +15,7 @@ ATTRIBUTES = ("colour", "material", "condition", "text")
 STRONG = ("what", "which", "where", "count", "colour", "material", "condition", "far", "gap", *SIZES)
 AUXILIARY = ("be", "do", "have", "can")
 _BEFORE_UP = ("thing", "be", "it", "have", "place", ",", "or")  # "is the lid up", but not "wake up"
+_AFTER_ON = ("", "or", ",", "and", "in", "at", "if", "but")  # "is it on in the kitchen", but not "on the desk"
 _THERE = {**dict.fromkeys(("on top", "sitting on top", "standing on top", "lying on top"), "on"),
           "on top of": "on", "underneath": "under", "below": "under", "inside": "in"}
 _PARTS = frozenset(("lid", "door", "cover", "shade", "lampshade", "seat", "top", "drawer", "lids", "doors", "title"))
@@ -134,36 +135,40 @@ class Clause:
         if (two := self.between()) and not any(t.relation == "between" for t in self.things):
             found.append(Thing(relation="between", support=two[0]._replace(room=""), room=two[1].room or two[0].room,
                                other_support=two[1]._replace(room="")))
-        for at, item in enumerate(self.items):
-            after = self.tags[at + 1] if at + 1 < len(self.tags) else ""
-            if item.tag == "state" and self._is_verb(at):
-                continue
-            if item.tag == "state" and not (item.text == "out" and thing is not None and not _glows(thing)):
-                found.append(Thing(state=item.value))
-            elif item.tag == "is_colour":
-                found.append(Thing(colour=item.value))
-            elif item.tag == "is_material":
-                found.append(Thing(material=item.value))
-            elif item.tag == "material" and item.text == "made" and not self.has("what"):
-                found.append(Thing(state="made"))
-            elif self.topics and self.has("what") and item.text in _THERE and after in ("", ",", "and"):
-                found.append(Thing(relation=_THERE[item.text], support=self.topics[-1], room=self.topics[-1].room))
-            elif item.text in ("on", "in") and after in ("", "or", ",", "and", "in", "at", "if", "but") and at:
-                if item.text == "on":
-                    found.append(Thing(state="on"))
-            elif item.tag == "make" and thing is not None and canonical(thing.kind) == "bed":
-                found.append(Thing(state="made"))
-            elif item.tag == "close":
-                found.append(Thing(state="closed"))
-            elif item.tag == "updown" and at and (self.tags[at - 1] in _BEFORE_UP or self.items[at - 1].text in _PARTS):
-                found.append(Thing(state="open" if item.text == "up" else "closed"))
-            elif item.tag in PLACING and at + 1 < len(self.items):
-                other = self.items[at + 1].thing
-                if other is None and after == "it" and self.topics:
-                    other = self.topics[-1]
-                if other is not None and other is not thing and not is_place(other):
-                    found.append(Thing(relation=PLACING[item.tag], support=other, room=other.room))
+        found += (one for at in range(len(self.items)) if (one := self._said_at(at, thing)) is not None)
         return found
+
+    def _said_at(self, at: int, thing: Thing | None) -> Thing | None:
+        """Return what the word at a position says of things: a state, a look or a place."""
+        item, after = self.items[at], self.tags[at + 1] if at + 1 < len(self.tags) else ""
+        if item.tag == "state":
+            dark = item.text == "out" and thing is not None and not _glows(thing)  # "how many plates are out"
+            return None if dark or self._is_verb(at) else Thing(state=item.value)
+        if item.tag == "is_colour":
+            return Thing(colour=item.value)
+        if item.tag == "is_material":
+            return Thing(material=item.value)
+        if (item.text == "made" and not self.has("what")) or (
+                item.tag == "make" and thing is not None and canonical(thing.kind) == "bed"):
+            return Thing(state="made")
+        if item.tag == "close":
+            return Thing(state="closed")
+        if item.tag == "updown" and at and (self.tags[at - 1] in _BEFORE_UP or self.items[at - 1].text in _PARTS):
+            return Thing(state="open" if item.text == "up" else "closed")
+        if self.topics and self.has("what") and item.text in _THERE and after in ("", ",", "and"):
+            return Thing(relation=_THERE[item.text], support=self.topics[-1], room=self.topics[-1].room)
+        if item.text == "on" and at and after in _AFTER_ON:
+            return Thing(state="on")
+        return self._place_at(at, thing) if item.tag in PLACING and after else None
+
+    def _place_at(self, at: int, thing: Thing | None) -> Thing | None:
+        """Return the place that a preposition begins: "are they (on) the desk"."""
+        other = self.items[at + 1].thing
+        if other is None and self.tags[at + 1] == "it" and self.topics:
+            other = self.topics[-1]
+        if other is None or other is thing or is_place(other):
+            return None
+        return Thing(relation=PLACING[self.tags[at]], support=other, room=other.room)
 
     def _is_verb(self, at: int) -> bool:
         """Return whether a word of state is a verb: "I have to empty each bin"."""

@@ -41,7 +41,7 @@ class Thing(NamedTuple):
         """The phrase in words, without an article: "lit candle on the desk in the study"."""
         looks = " ".join(filter(None, (self.size, self.state if not self.unlike or self.state else "", self.colour,
                                        self.material)))
-        kind = self.kind or (f"thing to {self.use}" if self.use else "thing")
+        kind = self.kind or (f"something to {self.use}" if self.use else "thing")
         kind = plural(kind) if self.number > 1 or self.quantifier in ("all", "the") else kind
         count = number_word(self.number) if self.number else ""
         words = " ".join(filter(None, (count, looks, kind)))

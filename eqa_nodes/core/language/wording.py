@@ -44,11 +44,12 @@ def the(thing: Thing) -> str:
     if thing.quantifier in ("all", "any", "no"):
         every = "both" if thing.number == 2 and thing.quantifier == "all" else thing.quantifier
         return f"{every} {thing._replace(number=0).name}"
-    return f"the {thing.name}"
+    return thing.name if thing.use and not thing.kind else f"the {thing.name}"
 
 
 def _a(thing: Thing) -> str:
-    return thing.name if thing.number > 1 else with_article(thing.name)
+    some = thing.number > 1 or (thing.use and not thing.kind)
+    return thing.name if some else with_article(thing.name)
 
 
 def _are(thing: Thing) -> str:

@@ -79,7 +79,7 @@ def which_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         having = {room: find(scene, one._replace(room=room), every=True) for room in known}
         rooms = [room for room in known if bool(having[room]) != lacking]
         if lacking and not rooms and known:
-            return RuleAnswer("none", scene.overview(thing.room), tuple(having[known[0]])[:1])
+            return RuleAnswer("none", min(0.8, scene.overview(thing.room)), tuple(having[known[0]])[:1])
         if lacking and absent(scene, one) is None and not any(having.values()):
             return None
         shares = [scene.coverage(room) for room in known]
