@@ -96,7 +96,7 @@ def unexplained(clause: Clause, query: Query) -> list[str]:
             known = thing.kind in _PLAIN or before in ("which", "what") or aside or (
                 canonical(thing.kind) in kinds or thing.use in kinds - {""})
         elif item.tag in ("state", "is_colour", "is_material"):
-            known = bool({item.value, opposite(item.value)} & looks) or item.text == "out"
+            known = bool({item.value, opposite(item.value)} & looks) or item.text == "out" or clause.is_verb(at)
         elif item.tag in ("not", "without"):
             known = query.denied or "or" in clause.tags or any(t.quantifier == "no" or t.unlike for t in told) or (
                 wh and at < cue) or (query.form == "rooms" and bool(query.things[0].state))
@@ -126,6 +126,10 @@ def _count(clause: Clause) -> Query | None:
     if thing is None or clause.tags[at + 1:at + 2] in (["unknown"], ["unit"]):
         return None
     thing = clause.with_predicate(thing)
+    lacking = [t for t in clause.things if t.quantifier == "no" and t.kind != thing.kind]
+    if lacking and clause.has("have"):  # "how many windows have no curtains?"
+        lacked = lacking[0].plain()._replace(relation="", support=None)
+        thing = thing._replace(unlike=Thing(relation="with", support=lacked))
     if clause.has("forget") and thing.state:
         thing = thing._replace(state=opposite(thing.state))
     return Query("count", (thing.plain(),))
@@ -136,6 +140,8 @@ def _attribute(clause: Clause) -> Query | None:
     if at < 0:
         return None
     tag = clause.tags[at]
+    if tag == "condition" and at == 0 and clause.has("which", "what", "where"):
+        return None  # "please state which ..."
     if tag == "text" and (clause.has("use") or not (clause.has("what", "which") or clause.tags.count("text") > 1
                                                   or " is " in f" {clause.items[at].text} "
                                                   or clause.items[at].text.startswith(("what", "which")))):
@@ -246,8 +252,8 @@ def _side(clause: Clause) -> Query | None:
 
 def _upon(clause: Clause) -> Query | None:
     """Read "what is the iron (lying) on", which asks where it is."""
-    texts = [p.text for p in clause.items if p.tag != ","]
-    ends = clause.has("what", "which") and texts and texts[-1].split()[-1] in ("on", "in", "under", "above")
+    last = [p.tag for p in clause.items if p.tag != "," and not p.text.endswith("top")][-1:]
+    ends = clause.has("what", "which") and last and last[0] in ("on", "in", "under", "above")
     if not ends and not any(tag in PLACING and after in ("what", "which")
                             for tag, after in zip(clause.tags, clause.tags[1:], strict=False)):
         return None
@@ -262,17 +268,18 @@ def _options(clause: Clause, thing: Thing | None) -> tuple[Thing, ...]:
     found = clause.said(thing)
     if thing is not None and thing.support is not None and len(found) == 1 and found[0].support is not None:
         found = [Thing(relation=thing.relation, support=thing.support, room=thing.room), *found]
-    if thing is not None and thing.looks and any(t.kind == thing.kind and t is not thing for t in clause.things):
-        found = [Thing(colour=thing.colour, material=thing.material, state=thing.state), *found]
-    alike = [t for t in clause.things if thing is not None and t.kind == thing.kind and t is not thing]
-    found += [Thing(colour=t.colour, material=t.material, state=t.state) for t in alike if t.looks]
+    alike = [t for t in clause.things if thing is not None and t.kind == thing.kind]
+    if len(alike) > 1 or (alike and alike[0] is not thing):
+        rooms = len({t.room for t in alike}) > 1
+        found = [*(Thing(colour=t.colour, material=t.material, state=t.state, room=t.room if rooms else "",
+                         relation=t.relation, support=t.support) for t in alike), *found]
     return tuple(dict.fromkeys(option for option in found if option.looks))
 
 
 def _choice(clause: Clause) -> Query | None:
     thing = clause.main()
     ones = [p for p in clause.items if p.thing is not None and not is_place(p.thing)]
-    again = clause.has("it") or all(p.text.endswith(" one") for p in ones)
+    again = clause.has("it") or all("one" in p.text.split() for p in ones)
     if thing is not None and clause.topics and again and thing.kind == clause.topics[-1].kind:
         thing = clause.topics[-1]
     options = _options(clause, thing)
@@ -280,8 +287,8 @@ def _choice(clause: Clause) -> Query | None:
         return None
     if len(options) > 1:
         moved = thing._replace(relation="", support=None) if options[0].support is thing.support else thing
-        if options[0].colour == moved.colour and options[0].material == moved.material:
-            moved = moved._replace(colour="", material="")
+        if (options[0].colour, options[0].material) == (moved.colour, moved.material):
+            moved = moved._replace(colour="", material="", room="" if options[0].room else moved.room)
         return Query("choice", (moved._replace(quantifier=""),), options)
     if clause.has("not") and options and clause.at("or") < clause.at("not"):
         return Query("is", (thing,), options[:1])  # "shut or not?"
@@ -290,7 +297,8 @@ def _choice(clause: Clause) -> Query | None:
 
 def _among(clause: Clause) -> Query | None:
     """Read "which is on, the lamp or the TV, both or neither"."""
-    if not clause.has("which"):
+    one_of = clause.has("which") or (clause.has("it") and clause.has("or"))
+    if not one_of:
         return None
     states = [p for p in clause.said() if p.state]
     alike = [t for t in clause.things if t.kind and t.support is None]
@@ -421,7 +429,7 @@ def _tidied(thing: Thing) -> Thing:
     if thing.kind == "water" and thing.state in ("running", "off", "on"):
         return thing._replace(kind="tap")
     if support is not None and canonical(support.kind) == canonical(thing.kind) and thing.kind:
-        return thing._replace(relation="", support=None)  # "the fire in the fireplace"
+        return thing._replace(kind=support.kind, relation="", support=None)  # "the fire in the fireplace"
     if support is not None and support.room and thing.room in ("", support.room):
         return thing._replace(room=support.room, support=support._replace(room=""))
     return thing

@@ -44,7 +44,9 @@ class Clause:
             last = self.topics[-1] if self.topics else None
             thing = item.thing
             if thing is not None:
-                if thing.kind == "one":
+                if thing.kind == "one" and last is not None and not kinds and not thing.looks and item.fixed:
+                    thing = last._replace(quantifier="that")  # "is that one full?"
+                elif thing.kind == "one":
                     thing = thing._replace(kind=kinds[-1] if kinds else last.kind if last else "one")
                 if thing.support is not None and thing.support.kind == "it":
                     other = last if last is not None and last.kind != thing.kind else None
@@ -66,7 +68,8 @@ class Clause:
     def subject(self, query: Query | None, spoken: Sequence[Thing]) -> list[Thing]:
         """Return what the next clause may call "it": what this one asks about, or what it names first."""
         if query is not None and not query.parts and query.things and is_known(query.things[0]):
-            return [query.things[0]._replace(quantifier="", number=0)]
+            thing = query.things[0]._replace(quantifier="", number=0)
+            return [thing if thing.kind or thing.use or thing.support is None else thing.support]
         return list(spoken[:1])
 
     def places_said(self) -> list[Thing]:
@@ -143,7 +146,7 @@ class Clause:
         item, after = self.items[at], self.tags[at + 1] if at + 1 < len(self.tags) else ""
         if item.tag == "state":
             dark = item.text == "out" and thing is not None and not _glows(thing)  # "how many plates are out"
-            return None if dark or self._is_verb(at) else Thing(state=item.value)
+            return None if dark or self.is_verb(at) else Thing(state=item.value)
         if item.tag == "is_colour":
             return Thing(colour=item.value)
         if item.tag == "is_material":
@@ -154,7 +157,8 @@ class Clause:
         if item.tag == "close":
             return Thing(state="closed")
         if item.tag == "updown" and at and (self.tags[at - 1] in _BEFORE_UP or self.items[at - 1].text in _PARTS):
-            return Thing(state="open" if item.text == "up" else "closed")
+            opens = thing is None or not thing.kind or "closed" in (states_of_kind(thing.kind) or ())
+            return Thing(state="open" if item.text == "up" else "closed") if opens else None
         if self.topics and self.has("what") and item.text in _THERE and after in ("", ",", "and"):
             return Thing(relation=_THERE[item.text], support=self.topics[-1], room=self.topics[-1].room)
         if item.text == "on" and at and after in _AFTER_ON:
@@ -170,10 +174,9 @@ class Clause:
             return None
         return Thing(relation=PLACING[self.tags[at]], support=other, room=other.room)
 
-    def _is_verb(self, at: int) -> bool:
+    def is_verb(self, at: int) -> bool:
         """Return whether a word of state is a verb: "I have to empty each bin"."""
-        before, after = self.items[at - 1] if at else None, self.items[at + 1] if at + 1 < len(self.items) else None
-        return before is not None and before.text == "to" and after is not None and after.thing is not None
+        return at > 0 and self.items[at - 1].text == "to"
 
 
 def _glows(thing: Thing) -> bool:

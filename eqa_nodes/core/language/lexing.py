@@ -21,6 +21,7 @@ from eqa_nodes.core.language.vocabulary import entries, groups, table
 _LONGEST = 5  # words of the longest phrase in the lists
 _MATERIALS = dict(groups("materials"))
 _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:'[^\W\d_]+)*|[?!.;:,\n]| - |--|[\u2013\u2014]|\(|\)")
+_STATES = {"shut": "closed", "close": "closed", "burning": "lit"}  # where no kind of thing is named
 _BRINGS = frozenset(("switched", "turned", "left", "powered", "put", "wide", "hanging", "turn", "switch", "lit", "all",
                      "closed", "fired", "standing", "propped", "kept", "swung", "half", "shut", "pulled"))
 _OWNED = re.compile(r"^(.{2,}?)(?:'s|(?<=s)')$")
@@ -144,7 +145,7 @@ def _leads(word: str) -> bool:
 
 
 def _state(word: str) -> str:
-    return "closed" if word in ("shut", "close") else state_of(word)
+    return _STATES.get(word) or state_of(word)
 
 
 def _mended(words: list[str]) -> Iterator[str]:

@@ -184,6 +184,8 @@ class _Reader:
                 thing = thing._replace(quantifier="the")
             return thing._replace(kind=kind)
         if word.tag == "thing":
+            if thing.state and word.text in ("anywhere", "somewhere", "anyplace", "someplace"):
+                return None  # "is a candle lit anywhere"
             self.at += 1
             if word.value == "nothing" or word.text.startswith("any"):
                 thing = thing._replace(quantifier="no" if word.value == "nothing" else "any")
@@ -232,7 +234,7 @@ class _Reader:
             ahead += 1
         if self.tag(ahead) in ("in", "on", "at", "with") and self.text(ahead + 1) == "which":
             ahead += 1
-        if self.tag(ahead) in ("in", "at", "from") and self.tag(ahead + 1) in ("room", "the"):
+        if self.tag(ahead) in (*PLACING, "from") and self.tag(ahead + 1) in ("room", "the"):
             return self._use_there(thing, ahead)
         if not (self.text(ahead) in ("that", "which", "who", "where", "to", "for", "with", "whose") or self.tag(
                 ahead) == "person") or (self.text(ahead) in ("that", "which") and self.tag(ahead + 1) == "be"):
@@ -267,8 +269,11 @@ class _Reader:
         start = self.at
         self.at += ahead + 1
         place = self.thing()
-        if place is not None and is_place(place):
+        tag = self.words[start + ahead].tag
+        if place is not None:
             used = self._use(thing)
+            if used.use and not is_place(place):
+                return used._replace(relation=PLACING.get(tag, ""), support=place if tag in PLACING else None)
             if used.use:
                 return used._replace(room="" if place.room == "house" else place.room)
         self.at = start

@@ -119,7 +119,7 @@ def _read(text: str) -> ReadQuestion:
             failed = failed or (clause.asks() and not clause.is_tag())
         spoken = [t for p in segment if (t := p.thing) is not None and is_known(t)]
         inner = [t.support._replace(room=t.support.room or t.room) for p in segment
-                 if (t := p.thing) is not None and not (t.kind and is_known(t)) and t.support is not None]
+                 if (t := p.thing) is not None and t.kind and not is_known(t) and t.support is not None]
         again = topics[-1:] if clause.tags[:1] == ["it"] else []
         topics.extend(t for t in (*inner, *spoken[1:], *clause.subject(query, spoken), *again) if _can_be_meant(t))
         spot = next((p for p in clause.places_said() if p.support is not None), spot)
@@ -149,7 +149,8 @@ def _each_once(queries: Sequence[Query]) -> list[Query]:
 
 def _can_be_meant(thing: Thing) -> bool:
     """Return whether "it" can be such a thing: named or described by its use, and no animal that is spoken of."""
-    return is_known(thing) and bool(thing.kind or thing.use) and canonical(thing.kind) not in _ANIMALS
+    named = thing.kind or thing.use or thing.state
+    return is_known(thing) and bool(named) and canonical(thing.kind) not in _ANIMALS
 
 
 def _inferred(text: str) -> Query | None:

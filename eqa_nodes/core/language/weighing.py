@@ -104,7 +104,7 @@ def _asked_of_each(clause: Clause, thing: Thing) -> tuple[str, str]:
         attribute = next((tag for tag in clause.tags if tag in ("colour", "material")), "")
         many = any(p.text in ("as many",) or p.value == "number of" for p in clause.items)
         return "same", attribute or ("number" if many else "")
-    if clause.has("more", "fewer", *COMPARED):
+    if clause.has("more", "fewer", *COMPARED) or (clause.has("it") and clause.has("or")):
         return "", ""
     if clause.has("count"):
         return "count", ""
