@@ -25,9 +25,9 @@ class Clause:
     """One question of a text, as phrases and words; topics: what was spoken of before it."""
 
     def __init__(self, items: Sequence[Phrase], topics: Sequence[Thing], metres: float, unit: str, place: str,
-                 told: bool = False, group: Sequence[Thing] = (), spot: Thing | None = None) -> None:
-        self.spot = spot
-        self.told, self.group = told or bool(items and items[0].tag == "if"), group
+                 group: Sequence[Thing] = (), spot: Thing | None = None) -> None:
+        """Take what was spoken of: metres and unit of the text, the room that was named first, a group and a place."""
+        self.told, self.group, self.spot = bool(items and items[0].tag == "if"), group, spot
         self.topics, self.metres, self.unit = topics, metres, unit
         self.items = self._resolved([p for p in items if p.tag not in ("chatter", "if")])
         self.tags = [p.tag for p in self.items]
@@ -103,6 +103,7 @@ class Clause:
         return thing
 
     def at(self, *tags: str) -> int:
+        """Return the position of the first word of these tags, -1 for none."""
         return next((i for i, tag in enumerate(self.tags) if tag in tags), -1)
 
     def between(self) -> list[Thing]:

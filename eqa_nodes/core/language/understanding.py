@@ -95,48 +95,82 @@ class ReadQuestion(NamedTuple):
 def _read(text: str) -> ReadQuestion:
     if (query := _inferred(text)) is not None:
         return ReadQuestion(query)
-    doubtful, unclear = list[Query](), list[str]()
-    topics: list[Thing] = []
-    asked: list[Query] = []
-    weak: list[Query] = []
-    metres = lengths(text)
     cut = [segment for words in sentences(text) for segment in _segments(_merged(phrases(words)))]
-    unit = next((p.value for segment in cut for p in segment if p.tag == "unit" and not _numbered(segment, p)), "")
-    place, group, spot, failed = "", list[Thing](), None, False
-    for at, segment in enumerate(cut):
-        clause = Clause(segment, topics, metres[0] if metres else 0.0, unit, place, group=group, spot=spot)
-        if not topics and at + 1 < len(cut) and clause.main() is None:  # "Made or unmade, how did she leave the bed?"
-            later = [p.thing for p in cut[at + 1] if p.thing is not None and is_known(p.thing)]
-            clause = Clause(segment, later[:1], metres[0] if metres else 0.0, unit, place)
-        query = asked_again(clause, asked[-1]) if asked else None
-        query = query or query_of_clause(clause)
-        odd = unexplained(clause, query) if query is not None else [p.text for p in clause.items if p.tag == "unknown"]
-        if query is not None and not odd:
-            (asked if clause.asks() else weak).append(query)
-        else:
-            unclear = odd if clause.asks() or not unclear else unclear
-            doubtful += [query] if query is not None else []
-            failed = failed or (clause.asks() and not clause.is_tag())
-        spoken = [t for p in segment if (t := p.thing) is not None and is_known(t)]
-        inner = [t.support._replace(room=t.support.room or t.room) for p in segment
-                 if (t := p.thing) is not None and t.kind and not is_known(t) and t.support is not None]
-        again = topics[-1:] if clause.tags[:1] == ["it"] else []
-        topics.extend(t for t in (*inner, *spoken[1:], *clause.subject(query, spoken), *again) if _can_be_meant(t))
-        spot = next((p for p in clause.places_said() if p.support is not None), spot)
-        group = spoken if any(p.tag == "and" for p in segment) else []
-        place = clause.rooms[0] if clause.rooms and not clause.things else place
-    found = _each_once(asked or ([] if failed else weak[-1:]))
+    talk = _Talk(cut, lengths(text))
+    for at in range(len(cut)):
+        talk.hear(at)
+    found = talk.questions()
     if len(found) > 1:
         parts = tuple(found[:_AT_ONCE])
         return ReadQuestion(Query("several", parts=parts, things=tuple(t for q in parts for t in q.things)))
     if found:
         return ReadQuestion(found[0])
-    items = [p for segment in cut for p in segment]
-    tags = {p.tag for p in items} | {"room" for p in items if p.thing is not None and "room" in p.text.split()[-1]}
-    tags |= {p.thing.relation for p in items if p.thing is not None} - {""}
-    states = [p.value for p in items if p.tag == "state"] + [t.state for t in topics if t.state]
-    return ReadQuestion(None, tuple(unclear), Heard((*doubtful, *weak), tuple(topics), place, frozenset(tags),
-                                               tuple(dict.fromkeys(states))))
+    return ReadQuestion(None, tuple(talk.unclear), talk.heard())
+
+
+class _Talk:
+    """What is gathered clause by clause: the questions, and what they may refer to."""
+
+    def __init__(self, cut: Sequence[Sequence[Phrase]], metres: Sequence[float]) -> None:
+        self._cut, self._metres = cut, metres[0] if metres else 0.0
+        self._unit = next((p.value for segment in cut for p in segment
+                           if p.tag == "unit" and not _numbered(segment, p)), "")
+        self._asked, self._weak, self._doubtful = list[Query](), list[Query](), list[Query]()
+        self.unclear: list[str] = []
+        self._failed = False  # whether a clause that asks was not understood
+        self._half = False  # whether it asked something else of what was spoken of
+        self._topics, self._group = list[Thing](), list[Thing]()
+        self._spot: Thing | None = None  # the place that "there" means
+        self._place = ""  # the room that was named before the question: "in the kitchen, how many ..."
+
+    def hear(self, at: int) -> None:
+        """Read one clause."""
+        clause = self._clause(at)
+        query = asked_again(clause, self._asked[-1]) if self._asked else None
+        query = query or query_of_clause(clause)
+        odd = unexplained(clause, query) if query is not None else [p.text for p in clause.items if p.tag == "unknown"]
+        if query is not None and not odd:
+            (self._asked if clause.asks() else self._weak).append(query)
+        else:
+            self.unclear = odd if clause.asks() or not self.unclear else self.unclear
+            self._doubtful += [query] if query is not None else []
+            self._failed = self._failed or (clause.asks() and not clause.is_tag())
+            about = bool(clause.things) or (clause.has("it") and bool(self._topics))
+            self._half = self._half or (about and clause.has("what", "which", "count", "colour"))
+        self._remember(clause, query, self._cut[at])
+
+    def questions(self) -> list[Query]:
+        """Return what was asked; nothing where a part of it was not understood."""
+        return [] if self._half else _each_once(self._asked or ([] if self._failed else self._weak[-1:]))
+
+    def heard(self) -> Heard:
+        """Return what was recognised, for suggestions."""
+        items = [p for segment in self._cut for p in segment]
+        tags = {p.tag for p in items} | {"room" for p in items if p.thing is not None and "room" in p.text.split()[-1]}
+        tags |= {p.thing.relation for p in items if p.thing is not None} - {""}
+        states = [p.value for p in items if p.tag == "state"] + [t.state for t in self._topics if t.state]
+        return Heard((*self._asked, *self._doubtful, *self._weak), tuple(self._topics), self._place, frozenset(tags),
+                     tuple(dict.fromkeys(states)))
+
+    def _clause(self, at: int) -> Clause:
+        clause = Clause(self._cut[at], self._topics, self._metres, self._unit, self._place, self._group, self._spot)
+        if self._topics or at + 1 == len(self._cut) or clause.main() is not None:
+            return clause
+        later = [p.thing for p in self._cut[at + 1] if p.thing is not None and is_known(p.thing)]
+        return Clause(self._cut[at], later[:1], self._metres, self._unit, self._place)  # "Made or not, is the bed?"
+
+    def _remember(self, clause: Clause, query: Query | None, segment: Sequence[Phrase]) -> None:
+        """Note what the next clause may call "it", "they", "there"."""
+        things = [p.thing for p in segment if p.thing is not None]
+        spoken = [t for t in things if is_known(t)]
+        inner = [t.support._replace(room=t.support.room or t.room) for t in things
+                 if t.kind and not is_known(t) and t.support is not None]  # "my hand is on the desk"
+        again = self._topics[-1:] if clause.tags[:1] == ["it"] else []
+        self._topics.extend(t for t in (*inner, *spoken[1:], *clause.subject(query, spoken), *again)
+                            if _can_be_meant(t))
+        self._spot = next((p for p in clause.places_said() if p.support is not None), self._spot)
+        self._group = spoken if any(p.tag == "and" for p in segment) else []
+        self._place = clause.rooms[0] if clause.rooms and not clause.things else self._place
 
 
 def _each_once(queries: Sequence[Query]) -> list[Query]:
