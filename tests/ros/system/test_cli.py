@@ -66,7 +66,7 @@ def test_one_question_in_a_house(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (["ask", "Where is it?", "--answerer", "oracle"], "answerer 'oracle'.*label"),
     (["ask", "Where is it?", "--answerer", "vlm"], "EQA_VLM_BASE_URL|EQA_VLM_MODEL"),
     (["ask", "Where is it?", "--image", "big"], "WIDTHxHEIGHT"),
-    (["ask", "  "], "empty"),
+    (["ask", "  "], "no words"),
     (["bench", "run", "--dataset", "imagenet"], "imagenet.*house"),
     (["bench", "score", "nowhere"], "nowhere"),
     (["report", "nowhere"], "nowhere"),

@@ -115,7 +115,7 @@ def test_a_replay_begins_by_itself_and_plays_in_time(kitchen: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("words", "complaint"), [
-    (["nowhere"], "no nowhere"), (["."], "no episode history"), ([".", "--ask", " "], "empty"),
+    (["nowhere"], "no nowhere"), (["."], "no episode history"), ([".", "--ask", " "], "no words"),
     (["kitchen", "--rate", "-1"], "rate is -1"), (["kitchen", "--answerer", "oracle"], "answerer 'oracle'.*label")])
 def test_wrong_use_of_replay_is_one_line(words: list[str], complaint: str, tmp_path: Path, kitchen: Path,
                                          monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
