@@ -60,7 +60,7 @@ def resolve(question: Question, memory: ViewMemory, person: Dialogue, refused: b
     things in memory, or none. Without a reply the question stays as it was asked. Raises Canceled.
     """
     said, privileged = list[str](), tuple[str, ...]()
-    if refused and (options := suggestions(question)):
+    if refused and not _is_named(question, memory) and (options := suggestions(question)):
         why = understand(question.text).why
         reply = person.ask(WHICH, f"{why} Did you mean one of these?", (*options, NONE_OF_THESE))
         if reply == NO_REPLY or reply > len(options):
@@ -83,6 +83,12 @@ def resolve(question: Question, memory: ViewMemory, person: Dialogue, refused: b
             break
         question = question._replace(text=meaning.question)
     return ResolvedQuestion(question, "; ".join(said), privileged)
+
+
+def _is_named(question: Question, memory: ViewMemory) -> bool:
+    """Return whether a question is understood as soon as it is said what a name in it means: "Pia's room"."""
+    unclear, _ = _meanings(question, memory)
+    return unclear is not None and any(understand(meaning.question).query for meaning in unclear.meanings)
 
 
 def needs_resolving(question: Question, memory: ViewMemory, refused: bool) -> bool:

@@ -97,6 +97,8 @@ def unexplained(clause: Clause, query: Query) -> list[str]:
                 canonical(thing.kind) in kinds or thing.use in kinds - {""})
         elif item.tag in ("state", "is_colour", "is_material"):
             known = bool({item.value, opposite(item.value)} & looks) or item.text == "out" or clause.is_verb(at)
+        elif item.tag in (*COMPARED, "than", "same", "different"):
+            known = query.form in ("compare", "closer", "rooms", "room") or item.tag in {t.size for t in told}
         elif item.tag in ("not", "without"):
             known = query.denied or "or" in clause.tags or any(t.quantifier == "no" or t.unlike for t in told) or (
                 wh and at < cue) or (query.form == "rooms" and bool(query.things[0].state))
@@ -123,7 +125,8 @@ def _count(clause: Clause) -> Query | None:
         query = _rooms(clause)
         return query and query._replace(aspect="count")
     thing = clause.main(at)
-    if thing is None or clause.tags[at + 1:at + 2] in (["unknown"], ["unit"]):
+    if thing is None or clause.tags[at + 1:at + 2] in (["unknown"], ["unit"]) or not (thing.kind or thing.use or (
+            thing.looks or clause.said(thing))):
         return None
     thing = clause.with_predicate(thing)
     lacking = [t for t in clause.things if t.quantifier == "no" and t.kind != thing.kind]
@@ -136,12 +139,12 @@ def _count(clause: Clause) -> Query | None:
 
 
 def _attribute(clause: Clause) -> Query | None:
-    at = clause.at(*ATTRIBUTES)
+    asks = ("which", "what", "where", "colour", "material", "text")
+    ordered = clause.tags[:1] == ["condition"] and clause.has(*asks)  # "please state which ..."
+    at = next((i for i, tag in enumerate(clause.tags) if tag in ATTRIBUTES and not (ordered and i == 0)), -1)
     if at < 0:
         return None
     tag = clause.tags[at]
-    if tag == "condition" and at == 0 and clause.has("which", "what", "where"):
-        return None  # "please state which ..."
     if tag == "text" and (clause.has("use") or not (clause.has("what", "which") or clause.tags.count("text") > 1
                                                   or " is " in f" {clause.items[at].text} "
                                                   or clause.items[at].text.startswith(("what", "which")))):
@@ -198,7 +201,8 @@ def _rooms_with(clause: Clause, described: Thing) -> Query | None:
 
 def _asks_room(clause: Clause, at: int) -> bool:
     words = clause.items[at].text.split()
-    asked = at > 0 and clause.tags[at - 1] in ("which", "what", "all", "who")
+    before = [tag for tag in clause.tags[:at] if tag not in ("from", "the")][-1:]  # "which (one of the) bathrooms"
+    asked = before[0] in ("which", "what", "all", "who") if before else False
     general = words[-1].rstrip("s") in ("room", "bedroom", "bathroom", "part", "place")
     named = clause.items[at].thing is not None and clause.items[at].thing.room != "house"  # type: ignore[union-attr]
     return general and named and (asked or words[0] in ("every", "each", "all") or (
@@ -283,6 +287,9 @@ def _choice(clause: Clause) -> Query | None:
     if thing is not None and clause.topics and again and thing.kind == clause.topics[-1].kind:
         thing = clause.topics[-1]
     options = _options(clause, thing)
+    rooms = [] if thing is None or thing.room in ("", *clause.rooms) else [thing.room, *clause.rooms]
+    if thing is not None and "or" in clause.tags and len(rooms) > 1 and not options:  # "is it in the study or ..."
+        return Query("choice", (thing.plain()._replace(room=""),), tuple(Thing(room=room) for room in rooms))
     if thing is None or not ("or" in clause.tags or (len([o for o in options if o.material or o.colour]) > 2)):
         return None
     if len(options) > 1:
@@ -370,7 +377,7 @@ def _whether(clause: Clause) -> Query | None:
         predicates = [Thing(state=opposite(predicates[-1].state))]
     there = any({one, two} == {"be", "there"} or (one, two) == ("can", "there")
                 for one, two in zip(clause.tags, clause.tags[1:], strict=False))
-    exists = there or thing.quantifier in ("any", "no") or thing.kind == ""
+    exists = there or thing.quantifier in ("any", "no") or (thing.kind == "" and thing.quantifier != "that")
     if exists and not (thing.quantifier in ("any", "all") and thing.kind and predicates and not there):
         if clause.tags[0] not in (*AUXILIARY, "thing", "any", "there") and not clause.told:
             return None
@@ -422,10 +429,14 @@ def _offered(thing: Thing) -> Thing:
 
 def _tidied(thing: Thing) -> Thing:
     """Return a phrase whose place is named once: the support is in the thing's room."""
+    if thing.support is not None and thing.support.kind == "it":
+        thing = thing._replace(relation="", support=None)  # "a room with a plant in it"
     support = thing.support
     if support is not None and support.kind == "wall" and support.relation == "above" and support.support is not None:
         thing = thing._replace(relation="above", support=support.support, room=thing.room or support.room)
         support = thing.support
+    if support is not None and canonical(thing.kind) == canonical("tap") and canonical(support.kind).endswith("sink"):
+        return thing._replace(relation="", support=None)  # "the tap over the basin"
     if thing.kind == "water" and thing.state in ("running", "off", "on"):
         return thing._replace(kind="tap")
     if support is not None and canonical(support.kind) == canonical(thing.kind) and thing.kind:

@@ -96,8 +96,9 @@ class Clause:
         if self.topics and len(self.tags) > 1 and self.tags[0] in AUXILIARY and self.tags[1] == "it":
             known = []
         thing = next((t for i, t in known if i >= after), known[-1][1] if known else None)
-        if thing is None:
-            thing = self.topics[-1]._replace(quantifier="that") if self.topics else None
+        if thing is None and self.topics:
+            room = self.rooms[0] if len(self.rooms) == 1 else self.topics[-1].room  # "... and how many in the kitchen?"
+            return self.topics[-1]._replace(quantifier="that", room=room)
         if thing is not None and len(self.rooms) == 1 and not thing.room:
             thing = thing._replace(room=self.rooms[0])
         return thing

@@ -76,6 +76,7 @@ _SHORT_FORMS = tuple((re.compile(torn), whole) for torn, whole in (
     (r"(?:^|(?<=[.?!,] ))(is|are|was|were|do|does|did|has|have)n'?t\b", r"\1"),  # "isn't it on?" asks whether it is
     (r"\b(is|are|was|were|do|does|did|has|have|had|could|would|should|must|need)n'?t\b", r"\1 not"),
     (r"\b(i|we|you|they)'?ve\b", r"\1 have"), (r"\b(i|we|you|they|he|she|there)'d\b", r"\1 would"),
+    (r"\b(where|what|how|who|when|which)'d\b", r"\1 did"),
     (r"\b(i|we|you|they|it|that|there)'ll\b", r"\1 will"), (r"\bi'?m\b", "i am"), (r"\b(we|you|they)'re\b", r"\1 are"),
     (r"\blet's\b", "let us"), (r"\b(what|where|who|how|there|here|that|it|he|she|which|when|why)'s\b", r"\1 is"),
     (r"\b(what|where|how|there|who|that)s\b", r"\1 is"),
@@ -190,7 +191,8 @@ def _known(phrase: tuple[str, ...]) -> Word | None:
         return Word("name", text, one)
     if phrase in _PHRASES:
         return Word(_PHRASES[phrase][0], text, _PHRASES[phrase][1])
-    if len(phrase) == 2 and phrase[0] in _BRINGS and (state := _state(phrase[1])):
+    brought = len(phrase) == 2 and phrase[0] in _BRINGS and phrase[1] not in ("up", "down", "out")
+    if brought and (state := _state(phrase[1])):
         return Word("state", text, state)
     if len(phrase) > 2:
         return None

@@ -295,7 +295,8 @@ class _Reader:
         """Read what follows a noun and belongs to it: where it is, what it has, what it is like."""
         while self.at < len(self.words):
             start = self.at
-            more = self._made_for(thing) or self._lid(thing) or self._told(thing) or self._placed(thing)
+            more = None if is_place(thing) else self._made_for(thing) or self._lid(thing) or self._told(thing)
+            more = more or self._placed(thing)
             if more is None:
                 self.at = start
                 break
@@ -401,7 +402,7 @@ class _Reader:
         self.at = inner.at
         room, other = thing.room or other.room, other._replace(room="") if other.room in (thing.room, "") or not (
             thing.room) else other
-        if tag == "without":
+        if tag == "without" or (tag == "with" and other.quantifier == "no"):
             return thing._replace(unlike=Thing(relation="with", support=other), room=room)
         return thing._replace(relation=relation, support=other, room=room)
 

@@ -161,7 +161,8 @@ class _Talk:
 
     def _remember(self, clause: Clause, query: Query | None, segment: Sequence[Phrase]) -> None:
         """Note what the next clause may call "it", "they", "there"."""
-        things = [p.thing for p in segment if p.thing is not None]
+        asks = query is None and clause.asks()  # what was not understood tells nothing: "would it be the gold one"
+        things = [p.thing for p in (segment if asks else clause.items) if p.thing is not None]
         spoken = [t for t in things if is_known(t)]
         inner = [t.support._replace(room=t.support.room or t.room) for t in things
                  if t.kind and not is_known(t) and t.support is not None]  # "my hand is on the desk"

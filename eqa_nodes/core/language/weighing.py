@@ -140,7 +140,7 @@ def compared(clause: Clause) -> Query | None:
     if pair:
         return _compared(clause, "size", sign.tag, pair)
     thing = clause.main()
-    if thing is not None and clause.has("which", "what", "the"):
+    if thing is not None and clause.has("which", "what") and not clause.has("than"):
         return Query("which", (thing._replace(size=sign.tag, quantifier="", number=0),))
     return None
 

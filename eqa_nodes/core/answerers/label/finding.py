@@ -17,6 +17,7 @@ SURFACES = ("wall", "ceiling", "floor")
 DOORS = ("door", "doorway")
 OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
 # Gaps are measured between visible parts, which end a little inside the objects.
+_FLAT_M = 0.06  # rugs and mats are no higher
 _NEXT_TO_M, _AT_M, _TO_WALL_M, _AHEAD_M, _TOUCH_M, _OFF_LINE_M = 0.8, 0.75, 0.5, 1.5, 0.3, 0.6
 _OTHER_ROOM_M = 5.0  # stands for the way round a wall
 _PLAIN, _PLAIN_VOLUME = 1.15, 1.6  # ratio of two sizes (volumes) from which only the larger one is "the large one"
@@ -260,6 +261,8 @@ def _carried(relation: str) -> Callable[[LabelScene, Seen, Seen], bool]:
 def _under(scene: LabelScene, obj: Seen, base: Seen) -> bool:
     if is_carried(scene, obj, base.kind, "under", base):
         return True
+    if obj.high[2] - obj.low[2] < _FLAT_M:
+        return same_room(obj.room, base.room) and gap(obj, base) == 0.0 and base.high[2] > obj.high[2] + _FLAT_M
     hung = base.attributes.get("relation") in ("wall", "ceiling")
     return hung and same_room(obj.room, base.room) and gap(obj, base) == 0.0 and obj.high[2] <= base.low[2] + 0.1 and (
         obj.high[2] - obj.low[2] > 0.12)
