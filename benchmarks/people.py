@@ -80,7 +80,7 @@ def figures() -> list[Figure]:
         for row in rows:
             understand(row["question"])
         each_ms = (time.perf_counter() - began) / max(len(rows), 1) * 1e3
-        found.append(Figure(f"{name}: reading a question", each_ms))
+        found.append(Figure(f"{name}: reading a question", round(each_ms, 1)))
         counts = tally(rows)
         for answerable in (True, False):
             total = sum(n for (can, _), n in counts.items() if can is answerable)
