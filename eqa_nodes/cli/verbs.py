@@ -29,7 +29,7 @@ class Verb(NamedTuple):
 VERBS = (
     Verb("demo", "answer questions in the built-in house and write a report", "report:Demo"),
     Verb("ask", "ask one question", "ask:Ask"),
-    Verb("listen", "ask one question by voice", "listen:Listen"),
+    Verb("listen", "ask questions by voice", "listen:Listen"),
     Verb("console", "serve a web page to ask questions, watch the robot, and replay episodes", "console:ServeConsole"),
     Verb("mcp", "serve the robot as tools of an assistant (Model Context Protocol)", "mcp:ServeAssistant"),
     Verb("bench", "run or score a benchmark, or compare two runs", verbs=(

@@ -10,6 +10,7 @@ import pytest
 from eqa_nodes.cli import main
 from eqa_nodes.cli.listen import Listen
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.voice.recogniser import read_wav
 from tests.fixtures.voices import SAID, wav
 
 SCRIPTED = ("--recogniser", "tests.fixtures.voices:Scripted")
@@ -38,6 +39,25 @@ def test_the_words_are_confirmed_or_corrected(tmp_path: Path, asked: list[str], 
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     assert main(["listen", "--file", str(tmp_path / "q.wav"), "--silent", *SCRIPTED]) == code
     assert asked == sent and SAID in capsys.readouterr().out
+
+
+def test_questions_are_one_conversation(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "q.wav").write_bytes(wav())
+    files = [word for _ in range(3) for word in ("--file", str(tmp_path / "q.wav"))]
+    monkeypatch.setattr("sys.stdin", io.StringIO("Where is the lamp?\nn\nIs it on?\n"))
+    assert main(["listen", *files, "--silent", *SCRIPTED]) == 1, "the second one was not sent"
+    assert asked == ["Where is the lamp?", "Is the lamp in the kitchen on?"]
+
+
+def test_a_microphone_is_heard_until_no_other_question_is_wanted(asked: list[str], monkeypatch: pytest.MonkeyPatch,
+                                                                 ) -> None:
+    monkeypatch.setattr("eqa_nodes.voice.audio.check_microphone", lambda: None)
+    monkeypatch.setattr("eqa_nodes.voice.audio.record", lambda name, done: read_wav(wav()))
+    terminal = io.StringIO("y\n\nIs it open?\nn\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    assert main(["listen", "--silent", *SCRIPTED]) == 0
+    assert len(asked) == 2 and asked[0] == SAID and "in the kitchen" in asked[1]
 
 
 def test_what_is_missing_is_said_before_anything_is_asked(tmp_path: Path, asked: list[str],
