@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from eqa_nodes.core.language.clauses import ATTRIBUTES, AUXILIARY, COMPARED, STRONG, Clause
+from eqa_nodes.core.language.clauses import ATTRIBUTES, AUXILIARY, COMPARED, LISTING, STRONG, Clause
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.phrases import PLACING, is_known, is_place
 from eqa_nodes.core.language.query import Query, Thing
@@ -16,7 +16,6 @@ from eqa_nodes.core.language.weighing import compared, measured, sized, target_o
 
 _FOR_EACH = ("where", "room", "colour", "material", "state", "size")
 _PLAIN = ("", "wall", "floor", "ceiling", "water")
-_LISTING = ("name", "list", "identify", "describe", "give", "report")
 
 
 def query_of_clause(clause: Clause) -> Query | None:
@@ -320,7 +319,7 @@ def _which(clause: Clause) -> Query | None:
     placed = any(p.support is not None for p in clause.said())
     if clause.has("tell") and placed and len([t for t in clause.things if t.kind]) == 1:
         return None
-    listed = clause.tags[:1] == ["tell"] and bool(clause.things) and clause.items[0].text in _LISTING
+    listed = clause.tags[:1] == ["tell"] and bool(clause.things) and clause.items[0].text in LISTING
     if not (clause.has("which") or listed) or not (clause.things or clause.topics):
         return None
     thing = clause.main()

@@ -13,6 +13,7 @@ SIZES = ("wide", "high", "long", "deep", "thick", "big")
 COMPARED = ("larger", "smaller", "taller", "shorter", "wider", "narrower", "longer", "deeper")
 ATTRIBUTES = ("colour", "material", "condition", "text")
 STRONG = ("what", "which", "where", "count", "colour", "material", "condition", "far", "gap", *SIZES)
+LISTING = ("name", "list", "identify", "describe", "give", "report")  # "name the rooms" asks
 AUXILIARY = ("be", "do", "have", "can")
 _BEFORE_UP = ("thing", "be", "it", "have", "place", ",", "or")  # "is the lid up", but not "wake up"
 _AFTER_ON = ("", "or", ",", "and", "in", "at", "if", "but")  # "is it on in the kitchen", but not "on the desk"
@@ -85,8 +86,8 @@ class Clause:
         """Return whether the words ask, rather than tell."""
         if self.has(*STRONG, "or") or any(t.quantifier == "any" for t in self.things[:1]):
             return True
-        tags = [tag for tag in self.tags if tag not in ("and", "but", ",", "unknown", "at", "not")]
-        return (bool(tags) and tags[0] in AUXILIARY) or self.told
+        first = next((p for p in self.items if p.tag not in ("and", "but", ",", "unknown", "at", "not")), None)
+        return self.told or (first is not None and (first.tag in AUXILIARY or first.text in LISTING))
 
     def main(self, after: int = 0) -> Thing | None:
         """Return what the question is about: named after a word, in the clause, or spoken of before it."""

@@ -58,8 +58,8 @@ class Thing(NamedTuple):
         return words
 
     def plain(self) -> Thing:
-        """Return the phrase without its number, and without its quantifier, but for "that": one that was spoken of."""
-        return self._replace(quantifier="that" if self.quantifier == "that" else "", number=0)
+        """Return the phrase without its quantifier, but for "that": one that was spoken of."""
+        return self._replace(quantifier="that" if self.quantifier == "that" else "")
 
     @property
     def looks(self) -> str:

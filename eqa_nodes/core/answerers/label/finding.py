@@ -124,7 +124,7 @@ class _Constraints:
         fit = [t for t in fit if is_there(self._scene, t, thing, self._bases)]
         if unlike is not None:
             fit = [t for t in fit if self._is_unlike(t, unlike)]
-        return extremes(fit, thing.size)
+        return extremes(fit, thing.size, thing.number)
 
     def _distance(self, obj: Seen) -> tuple[float, int]:
         off = [gap(obj, base) + (_OTHER_ROOM_M if obj.room != base.room else 0.0) for base in self._bases]
@@ -181,11 +181,16 @@ def _is_form(size: str, word: str) -> bool:
     return size == word or (stem != size and stem in (word, word.removesuffix("e"), word + word[-1]))
 
 
-def extremes(objects: Sequence[Seen], size: str) -> list[Seen]:
-    """Return of several objects the largest (smallest) ones; all where no size is named, or they hardly differ."""
+def extremes(objects: Sequence[Seen], size: str, number: int = 0) -> list[Seen]:
+    """Return of several objects the largest (smallest) ones; all where no size is named, or they hardly differ.
+
+    number: how many they are ("both big ones"), 0 where the phrase does not say so.
+    """
     if not size or len(objects) < 2:
         return list(objects)
     values = {t.instance: _measure(t.sides, size) for t in objects}
+    if number > 1:
+        return sorted(objects, key=lambda t: values[t.instance], reverse=not is_smaller(size))[:number]
     first = (min if is_smaller(size) else max)(values.values())
     side = side_of(size, (0.0, 0.0, 1.0))
     ratio = 1.01 if size.endswith(("er", "est")) else _PLAIN if side else _PLAIN_VOLUME

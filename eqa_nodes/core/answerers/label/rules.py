@@ -58,6 +58,7 @@ from eqa_nodes.core.language.uses import purpose_of
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
 _WHICH_ONE = 0.45  # of an answer about several things of which one was spoken of
+_NUMBERED = ("exists", "count", "compare", "enough", "more", "several")  # forms whose rules count by themselves
 _ZERO = 0.8  # of the confidence that there is none, where the question expects some
 _PLACES = 4  # places of one name that are named before the rest is counted
 _ONE_NEAREST = frozenset(("next to", "left of", "right of", "between", "behind", "in front of"))
@@ -402,6 +403,8 @@ def look_up(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return the answer that the scene gives, None when what is asked about is not in it."""
     rule = RULES.get(asked.form)
     found = rule(scene, asked) if rule else None
-    if found is not None and len(found.objects) > 1 and any(thing.quantifier == "that" for thing in asked.things):
-        return found._replace(confidence=min(found.confidence, _WHICH_ONE))  # "it" is one of them
-    return found
+    if found is None or asked.form in _NUMBERED:
+        return found
+    one_of = len(found.objects) > 1 and any(thing.quantifier == "that" for thing in asked.things)  # "it" is one of them
+    other = any(t.number > 1 and len(find(scene, t, every=True)) != t.number for t in asked.things)  # "both" of three
+    return found._replace(confidence=min(found.confidence, _WHICH_ONE)) if one_of or other else found
