@@ -52,11 +52,20 @@ def asked_again(clause: Clause, query: Query, short: bool = False) -> Query | No
     before = query.things[0]
     thing = clause.things[0] if clause.things else before._replace(room=clause.rooms[0])
     if thing.kind == "one" and thing.quantifier == "other":
-        return None  # which other one is not known
+        other = before.other()
+        return other and query._replace(things=(other, *query.things[1:]))
     if thing.kind in ("one", before.kind):
-        more = {field: value for field, value in thing._asdict().items() if value and field != "kind"}
-        thing = before._replace(**more)
+        thing = before.told(thing)
     return query._replace(things=(thing, *query.things[1:]))
+
+
+def which_one(clause: Clause, told: Query | None) -> Query | None:
+    """Return what a bare "which?" asks after what was told: "one of the lamps is on: which?"."""
+    if clause.tags != ["which"] or told is None or told.denied:
+        return None
+    if told.form == "is":
+        return Query("which", (told.things[0]._replace(number=0, quantifier="").told(told.predicates[0]),))
+    return told if told.form == "rooms" else None
 
 
 def _each(clause: Clause, query: Query) -> Query:

@@ -45,7 +45,9 @@ class Clause:
             last = self.topics[-1] if self.topics else None
             thing = item.thing
             if thing is not None:
-                if thing.kind == "one" and last is not None and not kinds and not thing.looks and item.fixed:
+                if thing.kind == "one" and thing.quantifier == "other" and last is not None:
+                    thing = last.other() or thing
+                elif thing.kind == "one" and last is not None and not kinds and not thing.looks and item.fixed:
                     thing = last._replace(quantifier="that")  # "is that one full?"
                 elif thing.kind == "one":
                     thing = thing._replace(kind=kinds[-1] if kinds else last.kind if last else "one")

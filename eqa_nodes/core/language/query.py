@@ -52,14 +52,31 @@ class Thing(NamedTuple):
         words += f" in the {self.room}" if self.room else ""
         if self.unlike is not None:
             unlike = self.unlike
-            without = f" outside the {unlike.room}" if unlike.room else f" without {unlike.support.name}" if (
-                unlike.support and unlike.relation == "with") else f" not {unlike.looks}"
-            words += without
+            words += f" without {unlike.support.name}" if unlike.support and unlike.relation == "with" else (
+                f" that is not {unlike.looks}")
         return words
 
     def plain(self) -> Thing:
         """Return the phrase without its quantifier, but for "that": one that was spoken of."""
         return self._replace(quantifier="that" if self.quantifier == "that" else "")
+
+    def told(self, more: Thing) -> Thing:
+        """Return the phrase with what another one says of the same thing, beside its kind and how many there are."""
+        said = {name: value for name, value in more._asdict().items()
+                if value and name not in ("kind", "quantifier", "number")}
+        return self._replace(**said)
+
+    def other(self) -> Thing | None:
+        """Return "the other one": unlike this one in its looks or on another place, else in another room.
+
+        None where nothing tells them apart.
+        """
+        unlike = Thing(colour=self.colour, material=self.material, state=self.state, relation=self.relation,
+                       support=self.support)
+        if unlike != Thing():
+            return Thing(self.kind, self.room, kinds=self.kinds, use=self.use, unlike=unlike)
+        unlike = Thing(room=self.room)
+        return Thing(self.kind, kinds=self.kinds, use=self.use, unlike=unlike) if self.kind and self.room else None
 
     @property
     def looks(self) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from eqa_nodes.core.language.asking import asked_again, query_of_clause, unexplained
+from eqa_nodes.core.language.asking import asked_again, query_of_clause, unexplained, which_one
 from eqa_nodes.core.language.clauses import AUXILIARY, SIZES, STRONG, Clause
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.following import located, with_place
@@ -117,6 +117,7 @@ class _Talk:
                            if p.tag == "unit" and not _numbered(segment, p)), "")
         self._asked, self._weak, self._doubtful = list[Query](), list[Query](), list[Query]()
         self.unclear: list[str] = []
+        self._told: Query | None = None  # what the clause before said, as if it had been asked
         self._failed = False  # whether a clause that asks was not understood
         self._half = False  # whether it asked something else of what was spoken of
         self._topics, self._group = list[Thing](), list[Thing]()
@@ -127,7 +128,8 @@ class _Talk:
         """Read one clause."""
         clause = self._clause(at)
         query = asked_again(clause, self._asked[-1]) if self._asked else None
-        query = query or query_of_clause(clause)
+        query = query or which_one(clause, self._told) or query_of_clause(clause)
+        self._told = None if clause.asks() else query
         odd = unexplained(clause, query) if query is not None else [p.text for p in clause.items if p.tag == "unknown"]
         if query is not None and not odd:
             (self._asked if clause.asks() else self._weak).append(query)
@@ -175,10 +177,14 @@ class _Talk:
 
 
 def _each_once(queries: Sequence[Query]) -> list[Query]:
-    """Return the queries without repeats: "I lost my hat. Where is it?" asks once."""
+    """Return the queries without repeats: "I lost my hat. Where is it?" asks once, "is it full? I mean, empty?" too."""
     found: dict[Query, Query] = {}
     for query in queries:
-        found.setdefault(query._replace(things=tuple(t._replace(quantifier="") for t in query.things)), query)
+        key = query._replace(things=tuple(t._replace(quantifier="") for t in query.things))
+        if query.form == "is" and query.predicates[0].state:
+            found[key._replace(predicates=())] = query  # the last word counts
+        else:
+            found.setdefault(key, query)
     return list(found.values())
 
 
@@ -212,9 +218,7 @@ def _merged(items: Sequence[Phrase]) -> list[Phrase]:
         again = thing is not None and thing.kind == "one" and item.fixed and not chosen and (
             [p.tag for p in out[-1:]] == [","])
         if thing is not None and again and last is not None and last.kind not in ("", "one"):
-            more = {field: value for field, value in thing._asdict().items()
-                    if value and field not in ("kind", "quantifier", "number")}
-            out[-2:] = [out[-2]._replace(thing=last._replace(**more))]
+            out[-2:] = [out[-2]._replace(thing=last.told(thing))]
             continue
         out.append(item)
     return out

@@ -82,7 +82,7 @@ def _over_places(clause: Clause) -> Query | None:
         return None
     if not things and not clause.has("same", "different"):
         return None
-    thing = things[0].plain() if things else Thing()
+    thing = things[0].plain()._replace(number=0) if things else Thing()
     targets = tuple(thing._replace(room=re.sub(r"^(?:one|other|another|third) ", "", place)) for place in places)
     wheres = tuple(Target(thing._replace(room="", relation=thing.relation).name if thing.kind else "", place)
                    for place in places)
@@ -163,7 +163,7 @@ def _closer(clause: Clause) -> Query | None:
 
 def _pair(clause: Clause) -> tuple[Thing, ...]:
     """Return the things that are compared: named, or rooms."""
-    things = list(dict.fromkeys(t.plain() for t in clause.things if t.kind))
+    things = list(dict.fromkeys(t.plain()._replace(number=0) for t in clause.things if t.kind))
     if not all(map(is_known, things)):
         return ()
     if len(things) > 2 and things[0].kind == things[1].kind and not things[0].looks:
