@@ -12,7 +12,7 @@ from string import ascii_uppercase
 from PIL import Image
 
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.found import RuleAnswer
+from eqa_nodes.core.answerers.label.answers import RuleAnswer
 from eqa_nodes.core.answerers.label.scene import room_of
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import by_head, kept_in, members

@@ -6,8 +6,8 @@ import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.label.answers import RuleAnswer
 from eqa_nodes.core.answerers.label.finding import find
-from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import by_head

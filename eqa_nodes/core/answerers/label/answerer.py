@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evidence_from, match_choice
+from eqa_nodes.core.answerers.label.answers import RuleAnswer
 from eqa_nodes.core.answerers.label.finding import find
-from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.measuring import shown_first
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up

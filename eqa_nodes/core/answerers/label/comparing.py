@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.label.answers import RuleAnswer, in_the, is_are, yes
 from eqa_nodes.core.answerers.label.finding import find, is_smaller
-from eqa_nodes.core.answerers.label.found import RuleAnswer, in_the, yes
 from eqa_nodes.core.answerers.label.measuring import size_of
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen
-from eqa_nodes.core.answerers.label.several import is_are
 from eqa_nodes.core.language.english import canonical, plural
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.targets import Compared, Target, standing

@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
-from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, extent, facing, gap, same_room, to_the_right
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, facing, gap, same_room
 from eqa_nodes.core.language.english import canonical, normalise
 from eqa_nodes.core.language.naming import by_head, in_group, kept_in, members
 from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.language.states import state_of
 
-SURFACES = ("wall", "ceiling", "floor")
-DOORS = ("door", "doorway")
-OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
+SURFACES, DOORS, LOOKS = ("wall", "ceiling", "floor"), ("door", "doorway"), ("state", "colour", "material")
+HOLDS = ("on", "in", "under")  # relations that a label tells, with the kind of the support
+_OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
 # Gaps are measured between visible parts, which end a little inside the objects.
+_WITHIN_M = {"next to": 0.8, "left of": 0.8, "right of": 0.8, "at": 0.75, "behind": 1.5, "in front of": 1.5,
+             "with": 0.3}
+OF_FURNITURE = frozenset(("next to", "left of", "right of", "behind", "in front of", "between"))
 _FLAT_M = 0.06  # rugs and mats are no higher
-_NEXT_TO_M, _AT_M, _TO_WALL_M, _AHEAD_M, _TOUCH_M, _OFF_LINE_M = 0.8, 0.75, 0.5, 1.5, 0.3, 0.6
+_TO_WALL_M, _OFF_LINE_M = 0.5, 0.6
 _OTHER_ROOM_M = 5.0  # stands for the way round a wall
 _PLAIN, _PLAIN_VOLUME = 1.15, 1.6  # ratio of two sizes (volumes) from which only the larger one is "the large one"
 # Kinds that may stand in for a longer name where labels have no longer one: a "lamp" for "floor lamp".
@@ -41,13 +44,15 @@ def find(scene: LabelScene, thing: Thing, every: bool = False) -> list[Seen]:
         door = scene.door(thing)
         return [door[0]] if door and looks_so(door[0], thing) else []
     there = _there(scene, thing)
-    fits = _Constraints(scene, thing if _of_room(thing) is None else thing._replace(relation="", support=None))
-    if thing.kinds:
-        found = [_called(there, kind, True, fits) for kind in thing.kinds]
-        return list({t.instance: t for one in found for t in one}.values()) if every else next(filter(None, found), [])
-    if not thing.kind:
-        return fits(there)
-    return _called(there, thing.kind, every, fits)
+    thing = thing if _of_room(thing) is None else thing._replace(relation="", support=None)
+    bases = bases_of(scene, thing)
+    fits, found = _check(scene, thing, bases), dict[int, Seen]()
+    for name in thing.kinds or (thing.kind,):
+        called = _called(there, name, every or bool(thing.kinds), fits)
+        found |= {t.instance: t for t in _extremes(called, thing, bases)}
+        if found and not every:
+            break
+    return list(found.values())
 
 
 def held(scene: LabelScene, thing: Thing) -> list[Seen]:
@@ -64,9 +69,9 @@ def _there(scene: LabelScene, thing: Thing) -> list[Seen]:
         return scene.doors(thing.room)
     if thing.kind or thing.kinds:
         return scene.in_room(thing.room)
-    if thing.relation in _OF_FURNITURE:
+    if thing.relation in OF_FURNITURE:
         return scene.furniture(thing.room)
-    return [t for t in scene.in_room(thing.room) if t.kind not in OPENINGS]
+    return [t for t in scene.in_room(thing.room) if t.kind not in _OPENINGS]
 
 
 def _of_room(thing: Thing) -> Thing | None:
@@ -76,80 +81,65 @@ def _of_room(thing: Thing) -> Thing | None:
     return room.support if told and room else None
 
 
-def _called(there: Sequence[Seen], name: str, every: bool, fits: _Constraints) -> list[Seen]:
-    """Return the objects that a name means and that fit."""
-    if members(name):
-        return fits([t for t in there if is_called(t.kind, name)])
-    labelled = {normalise(t.kind) for t in there}
-    single = " " not in name
-    levels: list[set[str]] = [{kind for kind in labelled if kind == name},
-                              {kind for kind in labelled if canonical(kind) == canonical(name)},
-                              {kind for kind in labelled if _is_special(kind, name)}]
-    if single:  # "clock": wall clocks and alarm clocks
-        levels = [levels[0], levels[1] | levels[2]] if not every else [levels[0] | levels[1] | levels[2]]
-    else:
-        levels.append({kind for kind in labelled & _GENERAL if name.endswith(f" {kind}")})
-    for kinds in levels:
-        if found := fits([t for t in there if normalise(t.kind) in kinds]):
-            return found
-    return []
+def _check(scene: LabelScene, thing: Thing, bases: Sequence[Seen]) -> Callable[[Seen], bool]:
+    """Return the check of what a phrase says of an object besides its kind, room and size."""
+    unlike = thing.unlike
+    others = bases_of(scene, unlike._replace(room=unlike.room or thing.room)) if unlike is not None else []
+
+    def is_unlike(obj: Seen, unlike: Thing) -> bool:
+        if any(getattr(unlike, name) and not obj.attributes.get(name) for name in LOOKS):
+            return False  # neither is known of it
+        same_kind = not unlike.kind or is_called(obj.kind, unlike.kind)
+        return not (same_kind and looks_so(obj, unlike) and (not unlike.room or obj.room in scene.rooms(unlike.room))
+                    and is_there(scene, obj, unlike, others))
+
+    near = thing.size in (*_NEARER, *_FARTHER)  # the base is what the distance is measured from
+    return lambda obj: looks_so(obj, thing) and (near or is_there(scene, obj, thing, bases)) and (
+        unlike is None or is_unlike(obj, unlike))
+
+
+# What things are called.
+
+def _called(there: Sequence[Seen], name: str, every: bool, fits: Callable[[Seen], bool]) -> list[Seen]:
+    """Return the objects that fit and that a name means most closely."""
+    ranked = [(rank, t) for t in there if (rank := _rank(t.kind, name, every)) is not None and fits(t)]
+    first = min((rank for rank, _ in ranked), default=0)
+    return [t for rank, t in ranked if rank == first]
+
+
+@lru_cache(maxsize=4096)
+def _rank(kind: str, name: str, every: bool) -> int | None:
+    """Return how far a kind is from a name: 0 for the name itself, then synonyms, special cases, a more general kind.
+
+    "Clock" means wall clocks and alarm clocks alike. None: it does not go by that name.
+    """
+    own, single = normalise(kind), " " not in name
+    if own == name or not name or (members(name) and is_called(own, name)):
+        return 0
+    if not members(name) and is_called(own, name):
+        return 0 if single and every else 1 if single or canonical(own) == canonical(name) else 2
+    return 3 if not members(name) and not single and own in _GENERAL and name.endswith(f" {own}") else None
 
 
 def is_called(kind: str, name: str) -> bool:
-    """Return whether a kind of object goes by a name: its own, a synonym, a more general one, or that of its group."""
+    """Return whether a kind of object goes by a name: its own, a synonym, a more general one, or that of its group.
+
+    A name of several words is taken literally.
+    """
     own = normalise(kind)
-    return own == name or canonical(own) == canonical(name) or _is_special(own, name) or in_group(kind, name)
+    special = by_head(own, name) and (" " not in name or " " in canonical(name) or own.endswith(f" {name}"))
+    return own == name or canonical(own) == canonical(name) or special or in_group(kind, name)
 
 
-def _is_special(kind: str, name: str) -> bool:
-    """Return whether a kind is a special case of a name; a name of several words is taken literally."""
-    return by_head(kind, name) and (" " not in name or " " in canonical(name) or kind.endswith(f" {name}"))
-
-
-class _Constraints:
-    """What a phrase says of objects besides their kind and room; a call returns those that fit."""
-
-    def __init__(self, scene: LabelScene, thing: Thing) -> None:
-        self._scene, self._thing = scene, thing
-        self._bases = bases_of(scene, thing)
-        unlike = thing.unlike
-        self._others = None if unlike is None else bases_of(scene, unlike._replace(room=unlike.room or thing.room))
-
-    def __call__(self, objects: Sequence[Seen]) -> list[Seen]:
-        thing, unlike = self._thing, self._thing.unlike
-        fit = [t for t in objects if looks_so(t, thing)]
-        if thing.size in (*_NEARER, *_FARTHER):
-            ranked = sorted(fit, key=self._distance, reverse=thing.size in _FARTHER)
-            return ranked[:1] if self._bases else []
-        fit = [t for t in fit if is_there(self._scene, t, thing, self._bases)]
-        if unlike is not None:
-            fit = [t for t in fit if self._is_unlike(t, unlike)]
-        return extremes(fit, thing.size, thing.number)
-
-    def _distance(self, obj: Seen) -> tuple[float, int]:
-        off = [gap(obj, base) + (_OTHER_ROOM_M if obj.room != base.room else 0.0) for base in self._bases]
-        return min(off, default=0.0), obj.instance
-
-    def _is_unlike(self, obj: Seen, unlike: Thing) -> bool:
-        """Return whether an object is not as it must not be; whose look is not known counts as neither."""
-        if any(getattr(unlike, name) and not obj.attributes.get(name) for name in LOOKS):
-            return False
-        same_kind = not unlike.kind or is_called(obj.kind, unlike.kind)
-        return not (same_kind and looks_so(obj, unlike) and (not unlike.room or self._scene.is_in(obj, unlike.room))
-                    and is_there(self._scene, obj, unlike, self._others or []))
-
-
-LOOKS = ("state", "colour", "material")
-
+# How they look.
 
 def looks_so(obj: Seen, thing: Thing) -> bool:
     """Return whether state, colour and material of an object are as a phrase says."""
-    a = obj.attributes
-    state = a.get("state", "")
+    state, colour, material = (obj.attributes.get(name, "") for name in LOOKS)
     wanted = thing.state if thing.state == "lit" and not thing.kind else base_state(thing.state, obj.kind)
     return (not thing.state or (bool(state) and base_state(state, obj.kind) == wanted)) and (
-        not thing.colour or same_look(a.get("colour", ""), thing.colour)) and (
-        not thing.material or canonical(a.get("material", "")) == canonical(thing.material))
+        not thing.colour or same_look(colour, thing.colour)) and (
+        not thing.material or canonical(material) == canonical(thing.material))
 
 
 def same_look(colour: str, wanted: str) -> bool:
@@ -181,16 +171,22 @@ def _is_form(size: str, word: str) -> bool:
     return size == word or (stem != size and stem in (word, word.removesuffix("e"), word + word[-1]))
 
 
-def extremes(objects: Sequence[Seen], size: str, number: int = 0) -> list[Seen]:
-    """Return of several objects the largest (smallest) ones; all where no size is named, or they hardly differ.
+def _extremes(objects: Sequence[Seen], thing: Thing, bases: Sequence[Seen]) -> list[Seen]:
+    """Return of several objects the largest (smallest, nearest) ones, as many as the phrase says.
 
-    number: how many they are ("both big ones"), 0 where the phrase does not say so.
+    All of them if it names no size or they hardly differ.
     """
+    size = thing.size
+    if size in (*_NEARER, *_FARTHER):
+        off = {t.instance: min((gap(t, base) + (_OTHER_ROOM_M if t.room != base.room else 0.0) for base in bases),
+                               default=0.0) for t in objects if bases}
+        pick = max if size in _FARTHER else min
+        return [pick(objects, key=lambda t: (off[t.instance], t.instance))] if off else []
     if not size or len(objects) < 2:
         return list(objects)
     values = {t.instance: _measure(t.sides, size) for t in objects}
-    if number > 1:
-        return sorted(objects, key=lambda t: values[t.instance], reverse=not is_smaller(size))[:number]
+    if thing.number > 1:  # "both big ones"
+        return sorted(objects, key=lambda t: values[t.instance], reverse=not is_smaller(size))[:thing.number]
     first = (min if is_smaller(size) else max)(values.values())
     side = side_of(size, (0.0, 0.0, 1.0))
     ratio = 1.01 if size.endswith(("er", "est")) else _PLAIN if side else _PLAIN_VOLUME
@@ -206,7 +202,7 @@ def _measure(sides: Sequence[float], size: str) -> float:
     return across[1] if side in ("wide", "long") else across[0] if side else math.prod(max(one, 0.02) for one in sides)
 
 
-# Where things are.
+# Where they are.
 
 def placed(thing: Thing) -> Thing:
     """Return a phrase with "on the wall above the sofa" as above the sofa."""
@@ -222,9 +218,10 @@ def bases_of(scene: LabelScene, thing: Thing) -> list[Seen]:
     return find(scene, support_of(thing), every=True)
 
 
-def support_of(thing: Thing) -> Thing:
-    """Return what a phrase says that something is on, in, beside, ...: in the room of that, if it names no other."""
+def support_of(thing: Thing, second: bool = False) -> Thing:
+    """Return what something is on, in, beside, ... (the second of two), in its room if that names no other."""
     support = thing.support or Thing()
+    support = (thing.other_support or support.support or Thing()) if second else support
     return support if support.room else support._replace(room=thing.room)
 
 
@@ -237,87 +234,77 @@ def is_there(scene: LabelScene, obj: Seen, thing: Thing, bases: Sequence[Seen]) 
         return obj.attributes.get("relation", "floor") == support.kind
     if not bases:  # what it is on was not seen itself, but the label of what is on it names it
         plain = support._replace(kind="", room="", quantifier="") == Thing()
-        return plain and relation in ("on", "in", "under") and is_carried(scene, obj, support.kind, relation)
+        return plain and is_carried(obj, support.kind, relation)
+    others = find(scene, support_of(thing, second=True)) if relation == "between" else []
     if relation == "between":
-        seconds = find(scene, second(thing)._replace(room=second(thing).room or thing.room))
-        return any(off_line(obj, a, b) < _OFF_LINE_M for a in bases for b in seconds if a.instance != b.instance)
-    check = _RELATIONS.get(relation)
-    return any(check(scene, obj, base) for base in bases if base.instance != obj.instance) if check else False
+        return any(off_line(obj, a, b) < _OFF_LINE_M for a in bases for b in others if a.instance != b.instance)
+    return any(_relates(scene, obj, relation, base) for base in bases if base.instance != obj.instance)
 
 
-def second(thing: Thing) -> Thing:
-    """Return the second of two things that something is between."""
-    return thing.other_support or (thing.support.support if thing.support else None) or Thing()
-
-
-def is_carried(scene: LabelScene, obj: Seen, kind: str, relation: str, base: Seen | None = None) -> bool:
-    """Return whether a label says that an object is on (in, under) a kind of object, and no other one is nearer."""
+def is_carried(obj: Seen, kind: str, relation: str) -> bool:
+    """Return whether a label says that an object is on (in, under) a kind of object."""
     own, a = obj.attributes.get("relation"), obj.attributes
-    same = own == relation or (relation in ("on", "in") and own in ("on", "in"))
-    named = a.get("support", "")
-    return same and (canonical(named) == canonical(kind) or is_called(named, kind)) and (
-        base is None or scene.nearest(obj, base))
+    same = relation in HOLDS and (own == relation or ("under" not in (own, relation) and own in HOLDS))
+    return same and is_called(a.get("support", ""), kind)
 
 
-def _carried(relation: str) -> Callable[[LabelScene, Seen, Seen], bool]:
-    return lambda scene, obj, base: is_carried(scene, obj, base.kind, relation, base)
-
-
-def _under(scene: LabelScene, obj: Seen, base: Seen) -> bool:
-    if is_carried(scene, obj, base.kind, "under", base):
+def _relates(scene: LabelScene, obj: Seen, relation: str, base: Seen) -> bool:
+    """Return whether an object is on, above, beside, ... another one: by its label where that tells, else by boxes."""
+    if is_carried(obj, base.kind, "on" if relation == "at" else relation) and scene.nearest(obj, base):
         return True
-    if obj.high[2] - obj.low[2] < _FLAT_M:
-        return same_room(obj.room, base.room) and gap(obj, base) == 0.0 and base.high[2] > obj.high[2] + _FLAT_M
-    hung = base.attributes.get("relation") in ("wall", "ceiling")
-    return hung and same_room(obj.room, base.room) and gap(obj, base) == 0.0 and obj.high[2] <= base.low[2] + 0.1 and (
-        obj.high[2] - obj.low[2] > 0.12)
+    if relation == "with" and (named := base.attributes.get("support")):
+        return canonical(named) == canonical(obj.kind) and scene.nearest(base, obj)
+    if relation == "above":
+        return _is_above(scene, obj, base)
+    if not same_room(obj.room, base.room):
+        return False
+    if relation == "under":
+        return _is_under(obj, base)
+    return gap(obj, base) < _WITHIN_M.get(relation, 0.0) and _is_towards(obj, relation, base)
 
 
-def _above(scene: LabelScene, obj: Seen, base: Seen) -> bool:
+def _is_above(scene: LabelScene, obj: Seen, base: Seen) -> bool:
     hung = obj.attributes.get("relation") == "wall"
     if hung and canonical(obj.attributes.get("support", "")) == canonical(base.kind):
         return scene.nearest(obj, base)
     # of deep furniture only the front is seen, so that the wall behind it begins some way off
-    return hung and obj.kind not in OPENINGS and same_room(obj.room, base.room) and gap(obj, base) < _TO_WALL_M and (
-        obj.low[2] > base.low[2] + 0.7 * (base.high[2] - base.low[2]))
+    return hung and obj.kind not in _OPENINGS and same_room(obj.room, base.room) and gap(obj, base) < _TO_WALL_M and (
+        obj.low[2] > base.low[2] + 0.7 * base.sides[2])
 
 
-def _next_to(scene: LabelScene, obj: Seen, base: Seen) -> bool:
-    return gap(obj, base) < _NEXT_TO_M and same_room(obj.room, base.room)
+def _is_under(obj: Seen, base: Seen) -> bool:
+    """Return whether a rug lies under furniture, or a thing stands below what hangs on a wall or ceiling."""
+    if gap(obj, base) > 0.0:
+        return False
+    if obj.sides[2] < _FLAT_M:
+        return base.high[2] > obj.high[2] + _FLAT_M
+    hung = base.attributes.get("relation") in ("wall", "ceiling")
+    return hung and obj.high[2] <= base.low[2] + 0.1 and obj.sides[2] > 2 * _FLAT_M
 
 
-def _at(scene: LabelScene, obj: Seen, base: Seen) -> bool:
-    return is_carried(scene, obj, base.kind, "on", base) or (gap(obj, base) < _AT_M and same_room(obj.room, base.room))
-
-
-def _beside(sign: int) -> Callable[[LabelScene, Seen, Seen], bool]:
-    """Return whether an object is to the right (1) or left (-1) of another one for who faces that."""
-    def rule(scene: LabelScene, obj: Seen, base: Seen) -> bool:
-        ahead = facing(base)
-        right, behind = to_the_right(base, obj)
+def _is_towards(obj: Seen, relation: str, base: Seen) -> bool:
+    """Return whether an object is left of, right of, behind or in front of another one for who faces that."""
+    ahead, (right, behind) = facing(base), to_the_right(base, obj)
+    across = ahead[1], -ahead[0]
+    if relation in ("left of", "right of"):
         level = abs(behind) < (extent(base, ahead) + extent(obj, ahead)) / 2 + 0.1
-        outside = sign * right > extent(base, (ahead[1], -ahead[0])) / 2
-        return level and outside and gap(base, obj) < _NEXT_TO_M and same_room(obj.room, base.room)
-    return rule
-
-
-def _along(sign: int) -> Callable[[LabelScene, Seen, Seen], bool]:
-    """Return whether an object is behind (1) or in front of (-1) another one for who faces that."""
-    def rule(scene: LabelScene, obj: Seen, base: Seen) -> bool:
-        ahead = facing(base)
-        across = ahead[1], -ahead[0]
-        right, behind = to_the_right(base, obj)
+        return level and (right if relation == "right of" else -right) > extent(base, across) / 2
+    if relation in ("behind", "in front of"):
         aligned = abs(right) < (extent(base, across) + extent(obj, across)) / 2
-        return aligned and sign * behind > 0.0 and gap(base, obj) < _AHEAD_M and same_room(obj.room, base.room)
-    return rule
+        return aligned and (behind if relation == "behind" else -behind) > 0.0
+    return True
 
 
-def _with(scene: LabelScene, obj: Seen, other: Seen) -> bool:
-    """Return whether another object belongs to one: it is on, in or under it, hangs before it or touches it."""
-    a = other.attributes
-    if a.get("support"):
-        return canonical(a["support"]) == canonical(obj.kind) and scene.nearest(other, obj)
-    return same_room(obj.room, other.room) and gap(obj, other) < _TOUCH_M
+def to_the_right(base: Seen, other: Seen) -> tuple[float, float]:
+    """Return where the other's centre is for who faces the base: metres to the right, and metres behind the base."""
+    ahead = facing(base)
+    dx, dy = other.middle[0] - base.middle[0], other.middle[1] - base.middle[1]
+    return dx * ahead[1] - dy * ahead[0], dx * ahead[0] + dy * ahead[1]
+
+
+def extent(obj: Seen, axis: tuple[float, float]) -> float:
+    """Return the object's size along a map axis in metres."""
+    return abs(axis[0]) * obj.sides[0] + abs(axis[1]) * obj.sides[1]
 
 
 def off_line(obj: Seen, a: Seen, b: Seen) -> float:
@@ -328,9 +315,3 @@ def off_line(obj: Seen, a: Seen, b: Seen) -> float:
     if obj.instance in (a.instance, b.instance) or not 0.2 < along < 0.8:
         return 9.0
     return abs((x - ax) * (by - ay) - (y - ay) * (bx - ax)) / length
-
-
-_RELATIONS: dict[str, Callable[[LabelScene, Seen, Seen], bool]] = {
-    "on": _carried("on"), "in": _carried("in"), "under": _under, "above": _above, "next to": _next_to, "at": _at,
-    "left of": _beside(-1), "right of": _beside(1), "behind": _along(1), "in front of": _along(-1), "with": _with}
-_OF_FURNITURE = frozenset(("next to", "left of", "right of", "behind", "in front of", "between"))

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from eqa_nodes.core.answerers.label.answers import (
+    ONE_OF_SEVERAL,
+    PROMISE,
+    RuleAnswer,
+    clearest,
+    meant,
+    surveyed,
+    the_one,
+    yes,
+)
 from eqa_nodes.core.answerers.label.finding import find
-from eqa_nodes.core.answerers.label.found import RuleAnswer, clearest, surveyed, the_one, yes
-from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, extent, gap
+from eqa_nodes.core.answerers.label.scene import LOOKED, LabelScene, gap
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.uses import HINTS, SEATS, SIGNS
 
 _AT_TABLE_M = 0.75  # between visible parts, which end a little inside the objects
 _TWO_SLEEP_M = 1.17  # measured width of a bed for two
-_LOOKED = 0.8  # of a room that was looked over
 
 
 def _seats(scene: LabelScene, asked: Query) -> RuleAnswer | None:
@@ -23,7 +31,7 @@ def _seats(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     if one is None or not chairs:
         return None
     sure = 0.9 * surveyed(one[0]) if len(one[0].views) > 2 else 0.6
-    return RuleAnswer(str(len(chairs)), sure, (one[0], *chairs), 0.75 * one[1])
+    return RuleAnswer(str(len(chairs)), sure, (one[0], *chairs), PROMISE * one[1])
 
 
 def _guests(scene: LabelScene, asked: Query) -> RuleAnswer | None:
@@ -31,19 +39,16 @@ def _guests(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     found = find(scene, asked.things[0])
     if not found:
         return None
-    seen, promise = 0.95 * scene.overview(asked.things[0].room), 0.75 * min(t.clarity for t in found)
     missing = max(0, asked.number - len(found))
-    if asked.form == "more":
-        return RuleAnswer(str(missing), seen, tuple(found), promise)
-    return RuleAnswer(yes(not missing), seen if missing else 0.9, tuple(found), promise)
+    sure = 0.95 * scene.overview(asked.things[0].room) if missing or asked.form == "more" else 0.9
+    text = str(missing) if asked.form == "more" else yes(not missing)
+    return RuleAnswer(text, sure, tuple(found), PROMISE * min(t.clarity for t in found))
 
 
 def _fits_two(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     one = the_one(scene, asked.things[0])
-    if one is None:
-        return None
-    width = min(extent(one[0], (1.0, 0.0)), extent(one[0], (0.0, 1.0)))
-    return RuleAnswer(yes(width > _TWO_SLEEP_M), one[1] * surveyed(one[0]) / 0.9, (one[0],), 0.75 * one[1])
+    return one and RuleAnswer(yes(min(one[0].sides[:2]) > _TWO_SLEEP_M), one[1] * surveyed(one[0]) / 0.9, (one[0],),
+                              PROMISE * one[1])
 
 
 def _sit_for(scene: LabelScene, asked: Query) -> RuleAnswer | None:
@@ -58,40 +63,37 @@ def _sit_for(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 
 
 def _hint(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Return what objects tell about those who live here."""
-    hinted = [(answer, t) for answer, kinds in HINTS[asked.aspect] for t in scene.objects if t.kind in kinds]
+    """Return what objects tell about those who live here, or that there is a sign of a child or a pet."""
+    told = HINTS[asked.aspect] if asked.form == "hint" else (("yes", SIGNS[asked.aspect]),)
+    hinted = {t.instance: (answer, t) for answer, kinds in reversed(told) for t in scene.objects if t.kind in kinds}
     if not hinted:
         return None
-    answer, obj = max(hinted, key=lambda pair: (pair[1].clarity, -pair[1].instance))
-    return RuleAnswer(answer, obj.clarity * (1.0 if len({answer for answer, _ in hinted}) == 1 else 0.6), (obj,))
-
-
-def _sign(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    signs = [t for t in scene.objects if t.kind in SIGNS[asked.aspect]]
-    best = max(signs, key=lambda t: (t.clarity, -t.instance), default=None)
-    return RuleAnswer("yes", best.clarity, (best,)) if best else None
+    answer, obj = hinted[clearest([t for _, t in hinted.values()]).instance]
+    alone = len({answer for answer, _ in hinted.values()}) == 1
+    return RuleAnswer(answer, obj.clarity * (1.0 if alone else ONE_OF_SEVERAL), (obj,))
 
 
 def _bath(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return whether a room has a bath or only a shower."""
-    tub, shower = (the_one(scene, Thing(kind, asked.things[0].room)) for kind in ("bathtub", "shower"))
-    one = tub or shower
-    return RuleAnswer("a bath" if tub else "only a shower", one[1] * (1.0 if tub else 0.9), (one[0],)) if one else None
+    for kind, text, sure in (("bathtub", "a bath", 1.0), ("shower", "only a shower", 0.9)):
+        if one := the_one(scene, Thing(kind, asked.things[0].room)):
+            return RuleAnswer(text, one[1] * sure, (one[0],))
+    return None
 
 
 def _wasting(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return what wastes energy or water in a room, or whether anything does."""
     room, state = asked.things[0].room, "running" if asked.aspect == "water" else "on"
-    found: list[Seen] = [t for t in scene.in_room(room) if t.attributes.get("state") == state]
+    found = [t for t in scene.in_room(room) if t.attributes.get("state") == state]
     if asked.form == "wasting":
-        one = clearest(found)
-        return one and one._replace(text=f"the {one.objects[0].kind}")
+        one = meant(found)
+        return one and RuleAnswer(f"the {one[0].kind}", one[1], (one[0],))
     if found:
-        return RuleAnswer("yes", max(t.clarity for t in found), tuple(found[:3]))
+        return RuleAnswer("yes", clearest(found).clarity, tuple(found[:3]))
     seen = scene.coverage(room)
-    return RuleAnswer("no", 0.9 * seen, tuple(scene.in_room(room)[:1])) if seen > _LOOKED else None
+    return RuleAnswer("no", 0.9 * seen, tuple(scene.in_room(room)[:1])) if seen > LOOKED else None
 
 
 HOMELY: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
     "seats": _seats, "enough": _guests, "more": _guests, "fits_two": _fits_two, "sit_for": _sit_for, "hint": _hint,
-    "sign": _sign, "bath": _bath, "wasted_in": _wasting, "wasting": _wasting}
+    "sign": _hint, "bath": _bath, "wasted_in": _wasting, "wasting": _wasting}

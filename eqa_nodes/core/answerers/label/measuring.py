@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.answerers.label.answers import RuleAnswer, the_one, yes
+from eqa_nodes.core.answerers.label.evidence import best_view, clarity
 from eqa_nodes.core.answerers.label.finding import side_of
-from eqa_nodes.core.answerers.label.found import RuleAnswer, the_one, yes
-from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, clarity, evidence_views, facing
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, facing
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.quantities import said_in, tolerance
@@ -236,7 +237,7 @@ MEASURING: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
 
 def shown_first(found: RuleAnswer) -> list[Keyframe]:
     """Return the views that prove an answer; of a measure first the one that shows both its ends best."""
-    views = evidence_views(found.objects)
+    views = list({view.id: view for view in (best_view(t.views) for t in found.objects)}.values())
     if found.measure is None:
         return views
     seen: dict[int, tuple[Keyframe, list[float]]] = {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from eqa_nodes.core.answerers.label.answers import RuleAnswer
+from eqa_nodes.core.answerers.label.evidence import clearest_text
 from eqa_nodes.core.answerers.label.finding import find
-from eqa_nodes.core.answerers.label.found import RuleAnswer
-from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, clearest_text
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.types.views import TEXT
 

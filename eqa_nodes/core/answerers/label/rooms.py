@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eqa_nodes.core.answerers.label.answers import RuleAnswer, absent, counted
 from eqa_nodes.core.answerers.label.finding import find, is_called, is_smaller
-from eqa_nodes.core.answerers.label.found import RuleAnswer, counted
 from eqa_nodes.core.answerers.label.scene import LabelScene
-from eqa_nodes.core.answerers.label.several import absent
 from eqa_nodes.core.language.english import join_list
 from eqa_nodes.core.language.naming import kept_in, members
 from eqa_nodes.core.language.query import Query, Thing
@@ -69,11 +68,11 @@ def which_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return which rooms there are, or have such objects, or have none; or how many rooms."""
     thing = asked.things[0]
     if is_room(thing.kind) or thing.kind == "room":
-        rooms = scene.all_rooms() if thing.kind == "room" else scene.rooms(thing.kind)
+        rooms = scene.rooms() if thing.kind == "room" else scene.rooms(thing.kind)
         rooms, sure = _fitting(scene, thing, rooms)
         sure = min(sure, 0.5)  # nothing proves that there are no more
     else:
-        known = scene.rooms(thing.room) if thing.room else scene.all_rooms()
+        known = scene.rooms(thing.room)
         lacking = thing.quantifier == "no"
         one = thing._replace(quantifier="", number=0)
         having = {room: find(scene, one._replace(room=room), every=True) for room in known}
@@ -97,7 +96,7 @@ def most_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return which room has most (fewest) of a kind; all that share the first place."""
     thing = asked.things[0]._replace(quantifier="", number=0)
     found = find(scene, thing, every=True)
-    counts = {room: sum(t.room == room for t in found) for room in scene.all_rooms() if any(
+    counts = {room: sum(t.room == room for t in found) for room in scene.rooms() if any(
         t.room == room for t in found)}
     if not counts:
         return None
@@ -112,7 +111,7 @@ def most_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 def extreme_room(scene: LabelScene, thing: Thing) -> RuleAnswer | None:
     """Return the largest (smallest) room by the box of what was seen of it."""
     kind = thing.kind or thing.room
-    rooms = scene.all_rooms() if kind in ("room", "") else scene.rooms(kind)
+    rooms = scene.rooms() if kind in ("room", "") else scene.rooms(kind)
     if len(rooms) < 2:
         return None
     ranked = sorted(rooms, key=scene.area, reverse=not is_smaller(thing.size))

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
+from eqa_nodes.core.answerers.label.answers import (
+    ONE_OF_SEVERAL,
+    PROMISE,
+    RuleAnswer,
+    absent,
+    clearest,
+    counted,
+    each_one,
+    in_the,
+    meant,
+    none_so,
+    of_one_kind,
+    places,
+    said_kinds,
+    sure_of,
+    surveyed,
+    the_one,
+    unlooked,
+    with_looks,
+    yes,
+)
 from eqa_nodes.core.answerers.label.comparing import compare
 from eqa_nodes.core.answerers.label.finding import (
+    HOLDS,
     LOOKS,
+    OF_FURNITURE,
     SURFACES,
     base_state,
     bases_of,
@@ -17,39 +41,15 @@ from eqa_nodes.core.answerers.label.finding import (
     looks_so,
     off_line,
     placed,
-    second,
     support_of,
-)
-from eqa_nodes.core.answerers.label.found import (
-    RuleAnswer,
-    both,
-    clearest,
-    counted,
-    in_the,
-    listed,
-    said_kinds,
-    surveyed,
-    the_one,
-    yes,
+    to_the_right,
 )
 from eqa_nodes.core.answerers.label.homely import HOMELY
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.reading import written
 from eqa_nodes.core.answerers.label.rooms import extreme_room, most_rooms, room_exists, which_rooms
-from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, gap, to_the_right
-from eqa_nodes.core.answerers.label.several import (
-    absent,
-    none_so,
-    one_of_a_kind,
-    places,
-    same_for_all,
-    settled,
-    sure_of,
-    unlooked,
-    verdict,
-    with_rooms,
-)
-from eqa_nodes.core.language.english import canonical, join_list, number_word, with_article
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, gap
+from eqa_nodes.core.language.english import canonical, join_list, with_article
 from eqa_nodes.core.language.naming import members
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.rooms import is_room
@@ -61,7 +61,6 @@ _WHICH_ONE = 0.45  # of an answer about several things of which one was spoken o
 _NUMBERED = ("exists", "count", "compare", "enough", "more", "several")  # forms whose rules count by themselves
 _ZERO = 0.8  # of the confidence that there is none, where the question expects some
 _PLACES = 4  # places of one name that are named before the rest is counted
-_ONE_NEAREST = frozenset(("next to", "left of", "right of", "between", "behind", "in front of"))
 
 
 # Whether there is any, how many, which.
@@ -77,9 +76,8 @@ def _exists(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     if found and thing.number > 1:
         return _as_many(scene, thing, found, there, not_there)
     if found:
-        best = max(found, key=lambda t: (t.clarity, -t.instance))
-        proof = _proof(thing, found, best)
-        return RuleAnswer(f"{there}: {proof}" if proof else there, best.clarity, (best,))
+        best = clearest(found)
+        return RuleAnswer(": ".join(filter(None, (there, _proof(thing, found, best)))), best.clarity, (best,))
     if thing.kind and (holders := held(scene, thing)):
         return _left_in(holders, there, not_there)
     return none_so(scene, thing, not_there) or absent(scene, thing, not_there)
@@ -100,45 +98,42 @@ def _as_many(scene: LabelScene, thing: Thing, found: Sequence[Seen], there: str,
     count, said = len(found), counted(found[0].kind, len(found))
     clear = sorted((t.clarity for t in found), reverse=True)
     if count < thing.number:
-        return RuleAnswer(f"{not_there}: {said}", 0.95 * scene.overview(thing.room), tuple(found)[:3], 0.75 * clear[-1])
-    more = "" if count == thing.number else f": {said}"
-    return RuleAnswer(there + more, clear[thing.number - 1], tuple(found)[:3])
+        sure = 0.95 * scene.overview(thing.room)
+        return RuleAnswer(f"{not_there}: {said}", sure, tuple(found)[:3], PROMISE * clear[-1])
+    text = there if count == thing.number else f"{there}: {said}"
+    return RuleAnswer(text, clear[thing.number - 1], tuple(found)[:3])
 
 
 def _left_in(holders: Sequence[Seen], there: str, not_there: str) -> RuleAnswer:
     """Answer whether there is any of what is kept in something, by whether that is empty."""
     best = max(holders, key=lambda t: (t.attributes.get("state") != "empty", t.clarity, -t.instance))
     state = best.attributes.get("state", "")
-    if state != "empty":
-        said = f"{there}: the {best.kind}{in_the(best)}{' is full' if state == 'full' else ''}"
-        return RuleAnswer(said, best.clarity * (1.0 if state else 0.8), (best,))
-    others = len(holders) - 1
-    rest = (f", and so {'is' if others == 1 else 'are'} {number_word(others)} other{'' if others == 1 else 's'}"
-            if others else "")
-    return RuleAnswer(f"{not_there}: the {best.kind}{in_the(best)} is empty{rest}", 0.8 * best.clarity, (best,))
+    if state == "empty":
+        return RuleAnswer(f"{not_there}: {with_looks(holders, 'state')}", 0.8 * best.clarity, (best,))
+    said = with_looks([best], "state") if state else f"the {best.kind}{in_the(best)}"
+    return RuleAnswer(f"{there}: {said}", best.clarity * (1.0 if state else 0.8), (best,))
 
 
 def _count(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return how many there are; none where the kind was seen and looks otherwise, or the place was looked over."""
-    thing = asked.things[0]._replace(quantifier="", number=0)
+    thing = asked.things[0].plain()
     found = find(scene, thing, every=True)
     if not found:
         if not thing.kind:
             return None
         none = absent(scene, thing, "0")  # who asks how many expects some
         return none_so(scene, thing, "0") or (none and none._replace(confidence=_ZERO * none.confidence))
-    seen = 0.95 * scene.overview(thing.room)
-    if (bases := bases_of(scene, thing)) and thing.relation in ("on", "in", "under"):
-        on_it = listed(found, bases[0])
-        seen = on_it.confidence if on_it else seen
+    sure, least = 0.95 * scene.overview(thing.room), min(t.clarity for t in found)
+    if (bases := bases_of(scene, thing)) and thing.relation in HOLDS:
+        sure = least * surveyed(bases[0])
     elif unlooked(thing) != thing:
-        seen *= sure_of(scene, thing, found)[0]
-    return RuleAnswer(str(len(found)), seen, tuple(found), 0.75 * min(t.clarity for t in found))
+        sure *= sure_of(scene, thing, found)[0]
+    return RuleAnswer(str(len(found)), sure, tuple(found), PROMISE * least)
 
 
 def _which(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return which of the objects of a kind are as the phrase says; of rooms the largest or smallest."""
-    thing = asked.things[0]._replace(quantifier="", number=0)
+    thing = asked.things[0].plain()
     if is_room(thing.kind or thing.room) and thing.size and thing.kind in ("", "room", thing.room):
         return extreme_room(scene, thing)
     plain = Thing(thing.kind, thing.room, kinds=thing.kinds)
@@ -151,36 +146,48 @@ def _which(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 
 def _list(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return what fits, by kinds: of a sort, in a room, or what is on, above, beside or between others."""
-    thing = placed(asked.things[0])._replace(quantifier="", number=0)
+    thing = placed(asked.things[0]).plain()
     found = find(scene, thing, every=True)
     if thing.support is None:
-        told = listed(found, None)
-        seen = scene.overview(thing.room) if thing.kind or thing.kinds else scene.coverage(thing.room) * surveyed(None)
-        return told and told._replace(confidence=seen * min(t.clarity for t in found))
+        known = scene.overview(thing.room) if thing.kind or thing.kinds else scene.coverage(thing.room) * surveyed(None)
+        return _listed(found, None, known)
     if thing.support.kind in SURFACES:
-        return clearest(found)
+        return _named(found)
     base = the_one(scene, support_of(thing))
-    if thing.relation in _ONE_NEAREST and not thing.kind and base is not None:
+    shown = (base[0],) if base else ()
+    if thing.relation in OF_FURNITURE and not thing.kind and base is not None:
         return _nearest(scene, thing, found, base)
     if thing.relation == "above" and not thing.kind:
-        named = [t for t in found if base and canonical(t.attributes.get("support", "")) == canonical(base[0].kind)]
-        one = clearest(named or found)
-        return one and one._replace(objects=(*one.objects, *([base[0]] if base else [])))
+        kinds = {canonical(t.kind) for t in shown}
+        return _named([t for t in found if canonical(t.attributes.get("support", "")) in kinds] or found, *shown)
     if thing.colour and not thing.kind:
-        return clearest(found)
-    if not found and base is not None and thing.relation in ("on", "in", "under"):
-        return RuleAnswer("nothing", 0.5 * base[1] * surveyed(base[0]), (base[0],), 0.75 * base[1])
-    return listed(found, base[0] if base else None)
+        return _named(found)
+    if not found and base is not None and thing.relation in HOLDS:
+        return RuleAnswer("nothing", 0.5 * base[1] * surveyed(base[0]), shown, PROMISE * base[1])
+    return _listed(found, base[0] if base else None, surveyed(base[0] if base else None))
+
+
+def _listed(objects: Sequence[Seen], base: Seen | None, known: float) -> RuleAnswer | None:
+    """Return all objects by their kinds. known: how sure there are no others."""
+    if not objects:
+        return None
+    least = min(t.clarity for t in objects)
+    return RuleAnswer(said_kinds(objects), known * least, (*objects, *([base] if base else [])), PROMISE * least)
+
+
+def _named(objects: Sequence[Seen], *shown: Seen) -> RuleAnswer | None:
+    """Return the kind of the one object that is meant. shown: what else the evidence shows."""
+    one = meant(objects)
+    return one and RuleAnswer(with_article(one[0].kind), one[1], (one[0], *shown))
 
 
 def _nearest(scene: LabelScene, thing: Thing, found: Sequence[Seen], base: tuple[Seen, float]) -> RuleAnswer | None:
     """Return the piece of furniture that is nearest in a direction, or most in the middle of two."""
     seen, sure = base
-    objects, others = [t for t in found if t.room == seen.room], []
+    objects, others = [t for t in found if t.room == seen.room], list[tuple[Seen, float]]()
     if thing.relation == "between":
-        others = [other] if (other := the_one(scene, second(thing)._replace(
-            room=second(thing).room or seen.room))) else []
-        objects = objects if others else []
+        other = the_one(scene, support_of(thing._replace(room=seen.room), second=True))
+        objects, others = (objects, [other]) if other else ([], [])
     elif thing.relation == "next to":
         objects, sure = [t for t in scene.furniture(seen.room) if t.instance != seen.instance], 0.8 * sure
     if not objects:
@@ -192,57 +199,72 @@ def _nearest(scene: LabelScene, thing: Thing, found: Sequence[Seen], base: tuple
 
 # How something is.
 
-def _look(name: str) -> Callable[[LabelScene, Query], RuleAnswer | None]:
-    """Return the rule that tells state, colour or material of what is meant; of several that differ, of each."""
-    def rule(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-        thing = asked.things[0]
-        found = find(scene, thing)
-        if not found and name == "colour" and thing.kind in _COVERS and thing.support:
-            found = find(scene, thing.support)
-        return _each(scene, asked, name, [t for t in found if t.attributes.get(name)])
-    return rule
+def _look(name: str, scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return state, colour or material of what is meant; of several that differ, of each."""
+    thing = asked.things[0]
+    found = find(scene, thing)
+    if not found and name == "colour" and thing.kind in _COVERS and thing.support:
+        found = find(scene, thing.support)
+    return _each(scene, asked, name, [t for t in found if t.attributes.get(name)])
 
 
-def _each(scene: LabelScene, asked: Query, attribute: str, objects: Sequence[Seen]) -> RuleAnswer | None:
-    """Return what an attribute of an object is; of several that differ, of each."""
-    thing, values = asked.things[0], [t.attributes[attribute] for t in objects]
+def _each(scene: LabelScene, asked: Query, name: str, objects: Sequence[Seen]) -> RuleAnswer | None:
+    """Return how an object looks; of several that differ, each."""
+    thing = asked.things[0]
     if not objects:
         return None
-    sure, promise = (settled if attribute == "state" else sure_of)(scene, thing, objects)
-    best = max(objects, key=lambda t: (t.clarity, -t.instance))
-    if same_for_all([base_state(value, t.kind) for t, value in zip(objects, values, strict=True)]) and (
-            attribute != "state" or not thing.room or one_of_a_kind(thing.room, objects)):
-        said = best.attributes[attribute]
-        options = [getattr(option, attribute) for option in asked.predicates if not asked.denied]
-        meant = canonical(base_state(said, best.kind))
-        option = [option for option in options if canonical(base_state(option, best.kind)) == meant]
-        sure = sure if len(objects) == 1 or scene.has_others(thing.room) else best.clarity
-        return RuleAnswer(option[0] if option else said, sure, (best,), promise)
-    return RuleAnswer(with_rooms(objects, values), sure, tuple(objects)[:3], promise)
+    sure, promise = sure_of(scene, thing, objects, name)
+    alike = len({canonical(base_state(t.attributes[name], t.kind)) for t in objects}) == 1
+    if not alike or (name == "state" and thing.room and not of_one_kind(thing.room, objects)):
+        return RuleAnswer(with_looks(objects, name), sure, tuple(objects)[:3], promise)
+    best = clearest(objects)
+    said = best.attributes[name]
+    options = [getattr(option, name) for option in asked.predicates if not asked.denied]
+    said = next((option for option in options
+                 if canonical(base_state(option, best.kind)) == canonical(base_state(said, best.kind))), said)
+    sure = sure if len(objects) == 1 or scene.has_others(thing.room) else best.clarity
+    return RuleAnswer(said, sure, (best,), promise)
 
 
 def _is(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Answer whether what is meant is as a predicate says; "is it not on?" is answered with the state."""
     thing, wanted = asked.things[0], asked.predicates[0]
     name = next((name for name in LOOKS if getattr(wanted, name)), "")
+    if not name and wanted.kind:
+        one = the_one(scene, thing)
+        return one and RuleAnswer(yes(is_called(one[0].kind, wanted.kind)), one[1], (one[0],))
     if not name:
-        return _is_kind(scene, thing, wanted) if wanted.kind else _is_at(scene, asked)
+        return _is_at(scene, asked)
     objects = [t for t in find(scene, thing, thing.quantifier != "") if (own := t.attributes.get(name)) and (
         name != "state" or looks_so(t, wanted) or opposite(base_state(wanted.state, t.kind), t.kind) == own)]
     if not objects:
         return None
     if asked.denied and name == "state":
         return _each(scene, asked, name, objects)
-    values, fits = [t.attributes[name] for t in objects], [looks_so(t, wanted) for t in objects]
     if len(objects) == 1 and name != "state":
-        said = yes(fits[0] != asked.denied) + ("" if fits[0] else f": {values[0]}")
+        fits = looks_so(objects[0], wanted)
+        said = yes(fits != asked.denied) + ("" if fits else f": {objects[0].attributes[name]}")
         return RuleAnswer(said, objects[0].clarity, (objects[0],))
-    return verdict(scene, thing, objects, values, fits, thing.quantifier)
+    return _are(scene, asked, name, objects)
 
 
-def _is_kind(scene: LabelScene, thing: Thing, wanted: Thing) -> RuleAnswer | None:
-    one = the_one(scene, thing)
-    return one and RuleAnswer(yes(is_called(one[0].kind, wanted.kind)), one[1], (one[0],))
+def _are(scene: LabelScene, asked: Query, name: str, objects: Sequence[Seen]) -> RuleAnswer:
+    """Answer yes if any of several objects is as asked, or as the question's quantifier wants: all, no, or the windows.
+
+    What one object is enough to settle is told first; whether there is another one only a look round tells.
+    """
+    thing, quantifier = asked.things[0], asked.things[0].quantifier
+    fit = [t for t in objects if looks_so(t, asked.predicates[0])]
+    others = [t for t in objects if t not in fit]
+    truth = {"all": not others, "no": not fit}.get(quantifier, bool(fit))
+    said = "not all" if fit and others and quantifier == "the" else yes(truth)
+    decisive, rest = (others, fit) if quantifier in ("all", "the") else (fit, others)
+    if (fit and others) or not of_one_kind(thing.room, objects):
+        said += f": {with_looks(decisive, name, rest)}"
+    sure, promise = sure_of(scene, thing, objects, "state")
+    if quantifier in ("any", "all", "no"):
+        sure = clearest(decisive).clarity if decisive else sure * scene.overview(thing.room)
+    return RuleAnswer(said, sure, tuple(decisive or objects)[:3], promise)
 
 
 def _is_at(scene: LabelScene, asked: Query) -> RuleAnswer | None:
@@ -250,21 +272,24 @@ def _is_at(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     thing, at = asked.things[0], asked.predicates[0]
     anywhere = find(scene, thing)
     bases = bases_of(scene, at if at.room else at._replace(room=thing.room))
-    if not anywhere or (at.support is not None and not bases and at.relation not in ("on", "in", "under")):
+    if not anywhere or (at.support is not None and not bases and at.relation not in HOLDS):
         return None
-    there = [t for t in anywhere if (not at.room or scene.is_in(t, at.room)) and is_there(scene, t, at, bases)]
+    there = [t for t in anywhere if _is_so_placed(scene, t, at, bases)]
     objects = there or anywhere
-    best = max(objects, key=lambda t: (t.clarity, -t.instance))
-    if at.relation not in ("on", "in", "under", "") and bases:
-        base = max(bases, key=lambda t: (t.clarity, -t.instance))
-        alone = 1.0 if len(objects) == 1 and len(bases) == 1 else 0.6
+    best = clearest(objects)
+    if at.relation not in (*HOLDS, "") and bases:
+        base = clearest(bases)
+        alone = 1.0 if len(objects) == 1 and len(bases) == 1 else ONE_OF_SEVERAL
         return RuleAnswer(yes(bool(there) != asked.denied), min(best.clarity, base.clarity) * alone, (best, base))
     if there:
         return RuleAnswer(yes(not asked.denied), best.clarity, tuple(there)[:3])
-    support, relation = best.attributes.get("support", ""), best.attributes.get("relation", "")
-    where = f" {relation} the {support}" if support and relation in ("on", "in", "under") else ""
-    sure = best.clarity * (1.0 if len(anywhere) == 1 else 0.6)
-    return RuleAnswer(f"{yes(asked.denied)}, the {best.kind} is{where}{in_the(best)}", sure, (best,))
+    where = _support(best)
+    sure = best.clarity * (1.0 if len(anywhere) == 1 else ONE_OF_SEVERAL)
+    return RuleAnswer(f"{yes(asked.denied)}, the {best.kind} is{where and ' ' + where}{in_the(best)}", sure, (best,))
+
+
+def _is_so_placed(scene: LabelScene, obj: Seen, at: Thing, bases: Sequence[Seen]) -> bool:
+    return (not at.room or obj.room in scene.rooms(at.room)) and is_there(scene, obj, at, bases)
 
 
 def _choice(scene: LabelScene, asked: Query) -> RuleAnswer | None:
@@ -273,16 +298,16 @@ def _choice(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     if first.kind:
         return _which_of(scene, asked)
     if name := next((name for name in LOOKS if getattr(first, name)), ""):
-        return _look(name)(scene, asked)
+        return _look(name, scene, asked)
     one = the_one(scene, thing)
-    fit = [option for option in asked.predicates if one and (not option.room or scene.is_in(one[0], option.room)) and
-           is_there(scene, one[0], option, bases_of(scene, option))]
+    fit = [option for option in asked.predicates
+           if one and _is_so_placed(scene, one[0], option, bases_of(scene, option))]
     return RuleAnswer(fit[0].looks, one[1], (one[0],)) if one and len(fit) == 1 else None
 
 
 def _which_of(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return which of two objects is in the state asked for: one, both or neither."""
-    found = both(scene, asked.predicates)
+    found = each_one(scene, asked.predicates)
     if found is None or not all(t.attributes.get("state") for t in found[0]):
         return None
     objects, sure = found
@@ -293,46 +318,51 @@ def _which_of(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 
 # Where something is.
 
+def _support(obj: Seen) -> str:
+    """Return what a label says that an object is on, in or under: "on the desk"; "" where it says nothing."""
+    support, relation = obj.attributes.get("support", ""), obj.attributes.get("relation", "")
+    return f"{relation} the {support}" if support and relation in HOLDS else ""
+
+
 def place(obj: Seen) -> str:
     """Return where an object is: "on the desk in the study"."""
     support, relation = obj.attributes.get("support", ""), obj.attributes.get("relation", "floor")
-    if relation == "wall" and support:
-        return f"on the wall above the {support}{in_the(obj)}"
-    if relation in ("on", "in", "under") and support:
-        return f"{relation} the {support}{in_the(obj)}"
-    fixed = {"wall": f"on the wall{in_the(obj)}", "ceiling": f"on the ceiling{in_the(obj)}"}
-    return fixed.get(relation, in_the(obj).strip() or "on the floor")
+    above = f"on the wall above the {support}" if relation == "wall" and support else ""
+    fixed = f"on the {relation}" if relation in ("wall", "ceiling") else ""
+    return f"{above or _support(obj) or fixed}{in_the(obj)}".strip() or "on the floor"
 
 
-def _placed(place_of: Callable[[Seen], str]) -> Callable[[LabelScene, Query], RuleAnswer | None]:
-    """Return the rule that tells where an object is; of several, each; where none is seen, where such are kept."""
-    def rule(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-        thing = asked.things[0]
-        objects = find(scene, thing) or (held(scene, thing) if thing.kind else [])
-        objects = sorted((t for t in objects if place_of(t)), key=lambda t: (-t.clarity, t.instance))
-        if not objects:
-            return None
-        sure, promise = sure_of(scene, thing, objects)
-        where = [(place_of(t) if canonical(t.kind).endswith(canonical(thing.kind)) or len(objects) == 1
-                  else f"{place_of(t)} (the {t.kind})") for t in objects]
-        said = list(dict.fromkeys(where))
-        if len(said) == 1:
-            sure = sure if len(objects) == 1 or scene.has_others(thing.room) else objects[0].clarity
-            return RuleAnswer(said[0], sure, (objects[0],), promise)
-        if len(said) > _PLACES + 1:
-            said = [*said[:_PLACES], f"and in {len(said) - _PLACES} other places"]
-        return RuleAnswer("; ".join(said), sure, tuple(objects)[:3], promise)
-    return rule
+def _room(obj: Seen) -> str:
+    return f"the {obj.room}" if obj.room else ""
+
+
+def _placed(place_of: Callable[[Seen], str], scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return where an object is; of several, each; where none is seen, where such are kept."""
+    thing = asked.things[0]
+    objects = find(scene, thing) or (held(scene, thing) if thing.kind else [])
+    objects = sorted((t for t in objects if place_of(t)), key=lambda t: (-t.clarity, t.instance))
+    if not objects:
+        return None
+    sure, promise = sure_of(scene, thing, objects)
+    said = list(dict.fromkeys(
+        place_of(t) if canonical(t.kind).endswith(canonical(thing.kind)) or len(objects) == 1
+        else f"{place_of(t)} (the {t.kind})" for t in objects))
+    if len(said) == 1:
+        sure = sure if len(objects) == 1 or scene.has_others(thing.room) else objects[0].clarity
+        return RuleAnswer(said[0], sure, (objects[0],), promise)
+    if len(said) > _PLACES + 1:
+        said = [*said[:_PLACES], f"and in {len(said) - _PLACES} other places"]
+    return RuleAnswer("; ".join(said), sure, tuple(objects)[:3], promise)
 
 
 def _use(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return what serves a purpose, or where that is: the most direct object that was seen."""
     thing = asked.things[0]
-    purpose, _ = purpose_of(thing.use)
     one = the_one(scene, thing) if thing.kinds else None
     if one is None:
         return None
     obj, sure = one
+    purpose, _ = purpose_of(thing.use)
     # A less direct object may be a stopgap: the right one could be elsewhere.
     direct = canonical(obj.kind).endswith(canonical(thing.kinds[0]))
     text = {"tool": f"the {obj.kind}", "room": f"the {obj.room}", "where": place(obj)}.get(
@@ -341,7 +371,7 @@ def _use(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 
 
 def _side(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    found = both(scene, asked.things)
+    found = each_one(scene, asked.things)
     if found is None:
         return None
     (obj, base), sure = found
@@ -357,26 +387,27 @@ def _closer(scene: LabelScene, asked: Query) -> RuleAnswer | None:
             return None
         nearer = min(others, key=lambda t: (t.room != base[0].room, gap(base[0], t), t.instance))
         return RuleAnswer(places([nearer], others), min(base[1], nearer.clarity), (nearer, base[0]))
-    three = both(scene, asked.things)
+    three = each_one(scene, asked.things)
     if three is None:
         return None
-    (base_, a, b), sure = three
-    nearer = min((a, b), key=lambda t: gap(base_, t))
-    return RuleAnswer(f"the {nearer.kind}", sure, (nearer, base_, b if nearer is a else a))
+    (of, a, b), sure = three
+    nearer = min((a, b), key=lambda t: gap(of, t))
+    return RuleAnswer(f"the {nearer.kind}", sure, (nearer, of, b if nearer is a else a))
 
+
+# Several questions in one.
 
 def _several(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Answer several questions in one; as unsure as the least sure of them."""
-    found = [look_up(scene, part) for part in asked.parts]
-    got = [one for one in found if one is not None and not one.open]
+    found = [one if one and not one.open else None for one in (look_up(scene, part) for part in asked.parts)]
+    got = [one for one in found if one is not None]
     if not got:
         return None
-    texts = [f"{_subject(part)}: {_part(part, one) if one and not one.open else 'not seen'}"
-             for part, one in zip(asked.parts, found, strict=True)]
+    text = "; ".join(f"{_subject(part)}: {_part(part, one) if one else 'not seen'}"
+                     for part, one in zip(asked.parts, found, strict=True))
     shown = tuple({one.objects[0].instance: one.objects[0] for one in got if one.objects}.values())
-    least = min(one.confidence for one in got)
-    promise = 0.75 * max(max(one.confidence, one.promise) for one in got)
-    return RuleAnswer("; ".join(texts), least if len(got) == len(found) else 0.3 * least, shown, promise)
+    sure = min(one.confidence for one in got) * (1.0 if len(got) == len(found) else 0.3)
+    return RuleAnswer(text, sure, shown, PROMISE * max(max(one.confidence, one.promise) for one in got))
 
 
 def _part(part: Query, found: RuleAnswer) -> str:
@@ -391,11 +422,10 @@ def _subject(part: Query) -> str:
 
 
 RULES: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
-    **HOMELY, **MEASURING, "exists": _exists, "count": _count, "which": _which, "list": _list,
-    "colour": _look("colour"), "material": _look("material"), "state": _look("state"), "is": _is, "choice": _choice,
-    "text": written, "where": _placed(place), "room": _placed(lambda obj: f"the {obj.room}" if obj.room else ""),
-    "use": _use, "side": _side, "closer": _closer, "rooms": which_rooms, "most": most_rooms, "compare": compare,
-    "several": _several,
+    **HOMELY, **MEASURING, "exists": _exists, "count": _count, "which": _which, "list": _list, "is": _is,
+    **{name: partial(_look, name) for name in LOOKS}, "choice": _choice, "text": written,
+    "where": partial(_placed, place), "room": partial(_placed, _room), "use": _use, "side": _side, "closer": _closer,
+    "rooms": which_rooms, "most": most_rooms, "compare": compare, "several": _several,
 }
 
 

@@ -14,7 +14,7 @@ from PIL import Image, ImageFilter
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.answerers.common import check_question, match_choice
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.scene import clarity
+from eqa_nodes.core.answerers.label.evidence import clarity
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.language.understanding import query_of
 from eqa_nodes.core.language.uses import PURPOSES, purpose_of

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.known_house import known
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.found import RuleAnswer
+from eqa_nodes.core.answerers.label.answers import RuleAnswer
 from eqa_nodes.core.answerers.label.rules import RULES, look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene
 from eqa_nodes.core.language.query import Query, Thing

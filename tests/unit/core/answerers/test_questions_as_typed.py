@@ -31,7 +31,7 @@ _TYPED = """
 7 | Got any fruit? | yes: .*
 7 | Is there fruit in the dining room? | yes: .*
 7 | Have we run out of fruit? | no: .*
-2 | Are we out of fruit? | yes: the fruit bowl in the living room is empty, and so is one other
+2 | Are we out of fruit? | yes: the fruit bowl in the living room is empty; the fruit bowl in the dining room is empty
 7 | Is there no fruit left? | no: .* is full
 7 | What colour is the bed? | the bed in the main bedroom is beige; the bed in the second bedroom is gray
 0 | Where is the toolbox? | on the workbench in the garage; in the metal shelf in the garage

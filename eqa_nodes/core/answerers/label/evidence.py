@@ -1,0 +1,103 @@
+"""How well a view shows an object, and which view proves most of it."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from PIL import Image
+
+from eqa_nodes.core.pillow import RESAMPLING
+from eqa_nodes.core.types.views import TEXT, Keyframe, Sighting
+
+FAR_M = 6.0  # what is farther away is seen badly
+_FULL_PIXELS = 150  # of 640 x 480: enough to name an object and its looks
+_STRIP_PX, _STRIP = 24, 6  # a strip narrower than this (3 degrees) and so often as long: an edge of something wider?
+_LARGE_PIXELS = 3000  # 1 % of 640 x 480: a picture that shows more of an object proves no more
+_WHOLE = 0.7  # share of an object's extents from which it is in view as a whole: from the front a box hides its depth
+_CUT = 0.8  # what a proof loses with each border that cuts the object off: who looks at it cannot know how much
+_SLACK_M = 0.05  # flat things differ by so much in depth images
+_AS_GOOD = 0.9  # share of the best proof from which the sharper picture is the better one
+Sightings = Sequence[tuple[Keyframe, Sighting]]  # of one object
+
+
+def clarity(view: Keyframe, sighting: Sighting) -> float:
+    """Return how well an object is seen, 0..1: by its share of the image, its distance, and whether it is a strip.
+
+    A door's edge leaves a strip of a refrigerator, which has pixels enough to name it and is no proof. What is thin
+    itself is seen well from nearer.
+    """
+    left, top, right, bottom = sighting.bbox
+    short, long = sorted((right - left, bottom - top))
+    strip = max(_STRIP * short / max(long, 1), short * 640 / (_image_size(view.jpeg)[0] * _STRIP_PX))
+    near = math.hypot(sighting.centre[0] - view.pose.x, sighting.centre[1] - view.pose.y) <= FAR_M
+    return 0.95 * min(1.0, math.sqrt(_pixels(view, sighting) / _FULL_PIXELS)) * (1.0 if near else 0.7) * min(1.0, strip)
+
+
+def borders(view: Keyframe, sighting: Sighting) -> int:
+    """Return how many borders of the image cut an object off."""
+    width, height = _image_size(view.jpeg)
+    left, top, right, bottom = sighting.bbox
+    return (left <= 1) + (top <= 1) + (right >= width - 1) + (bottom >= height - 1)
+
+
+def best_view(sightings: Sightings) -> Keyframe:
+    """Return the view that shows an object whole, large and near; of several that do about as well the sharpest."""
+    most = [max(extents) for extents in zip(*(_extents(s) for _, s in sightings), strict=True)]
+    proofs = [_proof(view, s, most) for view, s in sightings]
+    good = [pair for pair, proof in zip(sightings, proofs, strict=True) if proof >= _AS_GOOD * max(proofs)]
+    return max(good, key=lambda pair: (_sharpness(pair[0].jpeg, pair[1].bbox), pair[1].pixels, pair[0].id))[0]
+
+
+def clearest_text(sightings: Sightings) -> tuple[str, float] | None:
+    """Return what is written on an object by most of the pixels of views that could be read, and the share of those.
+
+    A view that shows some words of a text, "HANDS" of "WASH HANDS", counts for the whole: lines are missed more often
+    than invented.
+    """
+    read = [(text, s.pixels) for _, s in sightings if (text := s.label.attributes.get(TEXT))]
+    wholes = [text for text, _ in read if not any(set(text.split()) < set(other.split()) for other, _ in read)]
+    votes = dict.fromkeys(wholes, 0)
+    for text, pixels in read:
+        votes[next(whole for whole in wholes if set(text.split()) <= set(whole.split()))] += pixels
+    if not votes:
+        return None
+    best = max(votes, key=lambda text: votes[text])
+    return best, votes[best] / sum(votes.values())
+
+
+def _proof(view: Keyframe, sighting: Sighting, most: Sequence[float]) -> float:
+    """Return how much a view proves of an object, 0..1. most: the largest extents that views show of it, metres."""
+    share = math.prod((own + _SLACK_M) / (largest + _SLACK_M)
+                      for own, largest in zip(_extents(sighting), most, strict=True))
+    large = math.sqrt(_pixels(view, sighting) / _LARGE_PIXELS)
+    return clarity(view, sighting) * min(1.0, share / _WHOLE) * min(1.0, large) * _CUT ** borders(view, sighting)
+
+
+def _extents(sighting: Sighting) -> tuple[float, float]:
+    """Return the height and the width (along the floor) of what is seen of an object, metres."""
+    x, y, z = sighting.size
+    return z, math.hypot(x, y)
+
+
+def _pixels(view: Keyframe, sighting: Sighting) -> float:
+    """Return the pixels of an object in an image of 640 x 480."""
+    width, height = _image_size(view.jpeg)
+    return sighting.pixels * (640 * 480) / (width * height)
+
+
+@lru_cache(maxsize=256)
+def _image_size(jpeg: bytes) -> tuple[int, int]:
+    return Image.open(io.BytesIO(jpeg)).size if jpeg else (640, 480)
+
+
+@lru_cache(maxsize=256)
+def _sharpness(jpeg: bytes, box: tuple[int, int, int, int]) -> float:
+    """Return the mean step of brightness in a part of an image, which blur takes away; 0 without an image."""
+    if not jpeg:
+        return 0.0
+    part = np.asarray(Image.open(io.BytesIO(jpeg)).convert("L").resize((64, 64), RESAMPLING.BILINEAR, box), np.int16)
+    return float(sum(np.abs(np.diff(part, axis=axis)).mean() for axis in (0, 1)))
