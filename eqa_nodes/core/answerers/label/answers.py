@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.evidence import borders
 from eqa_nodes.core.answerers.label.finding import DOORS, HOLDS, LOOKS, SURFACES, find, support_of
-from eqa_nodes.core.answerers.label.scene import HALF, LOOKED, LabelScene, Seen, in_region, same_room
+from eqa_nodes.core.answerers.label.scene import LOOKED, LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, normalise, number_word, plural, singular, with_article
 from eqa_nodes.core.language.naming import in_group, known_names, small_names
 from eqa_nodes.core.language.query import Thing
@@ -124,7 +124,7 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
         base = the_one(scene, support_of(thing)) if thing.relation in (*HOLDS, "at") else None
         return base and RuleAnswer(said, base[1] * surveyed(base[0]), (base[0],), PROMISE * base[1])
     seen = scene.overview(thing.room)
-    if seen <= (LOOKED if thing.room else HALF) or scene.has_others(thing.room) or (thing.kinds and not thing.room):
+    if not scene.looked_over(thing.room) or scene.has_others(thing.room) or (thing.kinds and not thing.room):
         return None
     if thing.room and not all(map(scene.looked_round, scene.rooms(thing.room))):
         return None

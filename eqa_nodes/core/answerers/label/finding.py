@@ -23,7 +23,7 @@ OF_FURNITURE = frozenset(("next to", "left of", "right of", "behind", "in front 
 _FLAT_M = 0.06  # rugs and mats are no higher
 _TO_WALL_M, _OFF_LINE_M = 0.5, 0.6
 _OTHER_ROOM_M = 5.0  # stands for the way round a wall
-_PLAIN, _PLAIN_VOLUME = 1.15, 1.6  # ratio of two sizes (volumes) from which only the larger one is "the large one"
+PLAIN, _PLAIN_VOLUME = 1.15, 1.6  # ratio of two sizes (volumes) from which only the larger one is "the large one"
 # Kinds that may stand in for a longer name where labels have no longer one: a "lamp" for "floor lamp".
 _GENERAL = frozenset(("lamp", "plant", "monitor", "chair", "table", "cabinet", "sink", "clock", "shelf", "bin",
                       "basket", "box", "bottle", "counter", "ball", "mat", "stool", "pot", "ceiling light"))
@@ -189,7 +189,7 @@ def _extremes(objects: Sequence[Seen], thing: Thing, bases: Sequence[Seen]) -> l
         return sorted(objects, key=lambda t: values[t.instance], reverse=not is_smaller(size))[:thing.number]
     first = (min if is_smaller(size) else max)(values.values())
     side = side_of(size, (0.0, 0.0, 1.0))
-    ratio = 1.01 if size.endswith(("er", "est")) else _PLAIN if side else _PLAIN_VOLUME
+    ratio = 1.01 if size.endswith(("er", "est")) else PLAIN if side else _PLAIN_VOLUME
     return [t for t in objects if max(first, values[t.instance]) < ratio * min(first, values[t.instance])]
 
 

@@ -15,7 +15,7 @@ from eqa_nodes.core.answerers.label.answers import (
     yes,
 )
 from eqa_nodes.core.answerers.label.finding import find
-from eqa_nodes.core.answerers.label.scene import LOOKED, LabelScene, gap
+from eqa_nodes.core.answerers.label.scene import LabelScene, gap
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.uses import HINTS, SEATS, SIGNS
 
@@ -62,10 +62,17 @@ def _sit_for(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     return RuleAnswer(f"on the {seat.kind} in the {seat.room}", sure, objects)
 
 
+def hints_of(asked: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the answers to what is asked about those who live here, each with the kinds of objects that tell it."""
+    if asked.form == "hint":
+        return HINTS[asked.aspect]
+    return (("yes", SIGNS[asked.aspect]),) if asked.form == "sign" else ()
+
+
 def _hint(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return what objects tell about those who live here, or that there is a sign of a child or a pet."""
-    told = HINTS[asked.aspect] if asked.form == "hint" else (("yes", SIGNS[asked.aspect]),)
-    hinted = {t.instance: (answer, t) for answer, kinds in reversed(told) for t in scene.objects if t.kind in kinds}
+    told = reversed(hints_of(asked))
+    hinted = {t.instance: (answer, t) for answer, kinds in told for t in scene.objects if t.kind in kinds}
     if not hinted:
         return None
     answer, obj = hinted[clearest([t for _, t in hinted.values()]).instance]
@@ -90,8 +97,8 @@ def _wasting(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         return one and RuleAnswer(f"the {one[0].kind}", one[1], (one[0],))
     if found:
         return RuleAnswer("yes", clearest(found).clarity, tuple(found[:3]))
-    seen = scene.coverage(room)
-    return RuleAnswer("no", 0.9 * seen, tuple(scene.in_room(room)[:1])) if seen > LOOKED else None
+    return RuleAnswer("no", 0.9 * scene.coverage(room), tuple(scene.in_room(room)[:1])) if scene.looked_over(
+        room) else None
 
 
 HOMELY: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {

@@ -110,6 +110,10 @@ class LabelScene:
         shares = [self.coverage(known) for known in self.rooms()]
         return min(sum(shares) / len(shares), LOOKED) if len(shares) >= _HOUSE and min(shares) >= HALF else HALF
 
+    def looked_over(self, room: str) -> bool:
+        """Return whether what was not seen in a room, or in the house where none is named, is not there."""
+        return self.overview(room) > (LOOKED if room else HALF)
+
     def coverage(self, room: str) -> float:
         """Return the share, 0..1, of a room's box that views cover; less when no view is from inside."""
         rooms = self.rooms(room) if room else []
