@@ -27,7 +27,7 @@ def regions_for(asked: Query) -> list[RankedRegion]:
     kinds = _kinds(asked)
     weights = Counter[str]()
     for kind in kinds:
-        weights.update({room: weight / len(kinds) for room, weight in rooms_of(kind).items()})  # type: ignore[arg-type]
+        weights.update({room: weight / len(kinds) for room, weight in rooms_of(kind).items()})
     return [RankedRegion(room, round(weights[room], 4)) for room in sorted(weights, key=lambda r: (-weights[r], r))]
 
 
