@@ -60,6 +60,7 @@ SPEED = {
     "hour": Experiment("memory of each process over an hour of driving", 5, "graph.hour")}
 TRIALS = {
     "people": Experiment("questions as people type them", 1, "people.figures"),
+    "weeks": Experiment("what memory holds of a fortnight of patrols", 3, "weeks.figures"),
     "recall": Experiment("100 searches in other words", 10, "recall.figures"),
     "policies": Experiment("exploration policies on the same questions", 180, commands=(
         "eqa bench explore --split test --questions 200 --out runs/policies",)),

@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from benchmarks.timing import Figure
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.ledger import SEEN
 from eqa_nodes.core.types.geometry import Pose2, camera_mount, wrap
 from eqa_nodes.core.types.questions import MemoryObject
 from eqa_nodes.core.types.robot import CameraModel
@@ -72,11 +74,14 @@ def figures() -> list[Figure]:
             wrong, missing = ghosts(store.objects(), patrol), overlooked(store.objects(), patrol)
             true, asked, false, lost = (true + len(held), asked + len(patrol.facts), false + len(wrong),
                                         lost + len(missing))
-        megabytes = (store.info()["bytes"]) / 1e6 / PATROLS  # type: ignore[operator]
+        facts = store._db.value("SELECT sum(pgsize) FROM dbstat WHERE name IN ('patrols', 'looks', 'looks_by_patrol', "
+                                "'room_looks')")
+        views = store._db.used_bytes() - facts
         return [Figure("facts in the file", ratio=round(true / asked, 2), note=f"{true} of {asked}"),
                 Figure("objects where they are not", note=f"{false} after {PATROLS} patrols"),
                 Figure("objects that were seen and count as gone", note=f"{lost} after {PATROLS} patrols"),
-                Figure("size of a patrol", note=f"{megabytes:.2f} MB")]
+                Figure("size of the facts of a patrol", note=f"{facts / 1e3 / PATROLS:.1f} kB"),
+                Figure("size of the views of a patrol", note=f"{views / 1e6 / PATROLS:.2f} MB")]
 
 
 def remember(store: MemoryStore, patrol: Patrol) -> int:
@@ -86,13 +91,11 @@ def remember(store: MemoryStore, patrol: Patrol) -> int:
 
 
 def holds(store: MemoryStore, patrol: Patrol, fact: Fact) -> bool:
-    """Return whether a view of the patrol that is in the file shows a fact."""
-    found = store._db.execute(
-        "SELECT room, seen.attributes FROM seen JOIN keyframes ON keyframes.id = keyframe JOIN objects ON objects.id = "
-        "object WHERE kind = ? AND stamp_ns BETWEEN ? AND ?",
-        (fact.kind, patrol.frames[0].stamp_ns, patrol.frames[-1].stamp_ns))
-    return any(f'"{fact.value}"' in attributes or room == fact.value for room, attributes in found
-               if not fact.colour or f'"{fact.colour}"' in attributes)
+    """Return whether the ledger has a fact of the patrol that it has seen last."""
+    histories = (store.history(o.id)[-1] for o in store.objects() if o.kind == fact.kind and (
+        not fact.colour or o.attributes.get("colour", "") == fact.colour))
+    return any(fact.value in (one.now.state, one.now.support, one.now.room) for one in histories
+               if one.outcome == SEEN and one.now is not None and one.patrol.first_ns == patrol.frames[0].stamp_ns)
 
 
 def ghosts(known: Sequence[MemoryObject], patrol: Patrol) -> list[MemoryObject]:
@@ -188,7 +191,7 @@ def _poses(world: HouseWorld, route: Sequence[tuple[int, float, float]]) -> Iter
     here, yaw = route[0][1:], 0.0
     for _, x, y in route:
         corners = world.shortest_path(here, (x, y))
-        for a, b in zip(corners, corners[1:]):
+        for a, b in pairwise(corners):
             steps = max(1, round(math.dist(a, b) / 1.0))
             yaw = math.atan2(b[1] - a[1], b[0] - a[0])
             yield from (Pose2(a[0] + (b[0] - a[0]) * i / steps, a[1] + (b[1] - a[1]) * i / steps, yaw)

@@ -20,7 +20,7 @@ from typing import Any
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.checks import check_tables
 
-VERSION = 4  # version of the file format, `PRAGMA user_version`
+VERSION = 5  # version of the file format, `PRAGMA user_version`
 APPLICATION_ID = 0x4551414D  # "EQAM" in the header of the file, as shown by `file` and sqlite3
 WAIT_S = 10.0  # time to wait while another process has locked the file
 TRIGGER = ("TRIGGER geometries_of_forgotten",
@@ -59,7 +59,19 @@ CREATE TABLE IF NOT EXISTS regions (
 CREATE TABLE IF NOT EXISTS objects (
     id INTEGER PRIMARY KEY AUTOINCREMENT, root INTEGER NOT NULL, kind TEXT NOT NULL, room TEXT NOT NULL,
     attributes TEXT NOT NULL, box BLOB NOT NULL, times INTEGER NOT NULL, first_ns INTEGER NOT NULL,
-    last_ns INTEGER NOT NULL, missed INTEGER NOT NULL, gone_ns INTEGER NOT NULL);
+    last_ns INTEGER NOT NULL, missed INTEGER NOT NULL, gone_ns INTEGER NOT NULL, colours TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS patrols (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, first_ns INTEGER NOT NULL,
+    last_ns INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS looks (
+    object INTEGER, patrol INTEGER, room TEXT, support TEXT, state TEXT, relation TEXT NOT NULL, box BLOB NOT NULL,
+    first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, looks INTEGER NOT NULL, empty INTEGER NOT NULL,
+    points INTEGER NOT NULL, gone_ns INTEGER NOT NULL, PRIMARY KEY (object, patrol, room, support, state)
+    ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS looks_by_patrol ON looks (patrol);
+CREATE TABLE IF NOT EXISTS room_looks (
+    patrol INTEGER, room TEXT, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, looks INTEGER NOT NULL,
+    people INTEGER NOT NULL, PRIMARY KEY (patrol, room)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS seen (
     object INTEGER, keyframe INTEGER, pixels INTEGER NOT NULL, bbox TEXT NOT NULL, attributes TEXT NOT NULL,
     box BLOB NOT NULL, PRIMARY KEY (object, keyframe)) WITHOUT ROWID;

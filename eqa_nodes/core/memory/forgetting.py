@@ -11,17 +11,19 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language.english import canonical, content_words
-from eqa_nodes.core.memory import maps, rows
+from eqa_nodes.core.memory import ledger, maps, rows
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index, cells_of
 from eqa_nodes.core.memory.keyframes import cell_of, item_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.times import unclear_time, window_of
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import TEXT, FloorPixel, Keyframe
+from eqa_nodes.core.types.views import MOVING, TEXT, FloorPixel, Keyframe
 
 _SLACK = 0.95  # share of the size limit left after forgetting, so that not every insert has to forget
+_FACTS = 0.25  # maximum share of the size limit for the ledger; its oldest patrols are deleted beyond it
 _FINEST_M = 0.5  # initial cell edge for redundant views; doubled until enough views can be deleted
+_PEOPLE = {canonical(kind) for kind in MOVING}
 
 
 class ForgetSelection(NamedTuple):
@@ -76,6 +78,7 @@ def forget(db: Database, index: Index, root: int, selection: ForgetSelection) ->
                 if canonical(kind) == wanted}
     before = db.value("SELECT count(*) FROM objects")
     _delete(db, index, sorted(ids))
+    _forget_looks(db, where, selection)
     _drop_times(db, selection)
     return Forgotten(len(ids), before - db.value("SELECT count(*) FROM objects"))
 
@@ -84,8 +87,10 @@ def over_budget(db: Database, index: Index, limit_bytes: float) -> int:
     """Delete redundant views until the file fits, inside a transaction; return their number.
 
     Views in the same cell and direction are redundant: all but the newest may be deleted, the oldest in the fullest
-    cells first; cells grow until enough views qualify. The best view of each object is deleted last.
+    cells first; cells grow until enough views qualify. The best view of each object is deleted last. The ledger keeps
+    the objects whose views are deleted.
     """
+    ledger.keep_newest(db, _FACTS * limit_bytes)
     stored = index.rows
     mean = db.used_bytes() / max(1, len(stored))
     surplus = min(len(stored) - 1, int(np.ceil((db.used_bytes() - _SLACK * limit_bytes) / mean)))
@@ -105,7 +110,7 @@ def over_budget(db: Database, index: Index, limit_bytes: float) -> int:
             free[:] = True
             rest = np.flatnonzero(~gone)
             gone[rest[:surplus - int(gone.sum())]] = True
-    _delete(db, index, stored["id"][gone].tolist())
+    _delete(db, index, stored["id"][gone].tolist(), keep_facts=True)
     return int(gone.sum())
 
 
@@ -126,6 +131,7 @@ def realign(db: Database, index: Index, where: Maps, name: str, known: str, know
             (root, *values)).fetchall():
         db.execute("UPDATE objects SET root = ?, box = ? WHERE id = ?",
                    (target, rows.pack_box(*maps.box(by, *rows.unpack_box(box))), number))
+        ledger.move(db, number, by)
     if root != target:
         db.execute("INSERT OR IGNORE INTO content SELECT ?, item FROM content WHERE root = ?", (target, root))
         db.execute("DELETE FROM content WHERE root = ?", (root,))
@@ -164,10 +170,12 @@ def _ranks(stored: np.ndarray, there: np.ndarray, edge_m: float) -> np.ndarray:
     return rank
 
 
-def _delete(db: Database, index: Index, ids: Sequence[int]) -> None:
-    """Delete keyframes, and the objects that no remaining keyframe shows."""
+def _delete(db: Database, index: Index, ids: Sequence[int], keep_facts: bool = False) -> None:
+    """Delete keyframes, and the objects that only these showed with their looks; keep_facts: but not from the ledger.
+    """
     if not ids:
         return
+    shown = db.execute("SELECT DISTINCT object FROM seen").fetchall()
     for i in ids:
         columns = db.execute("SELECT kinds, attributes, rooms, caption FROM words WHERE rowid = ?", (i,)).fetchone()
         rows.count_terms(db, columns, -1)
@@ -175,13 +183,43 @@ def _delete(db: Database, index: Index, ids: Sequence[int]) -> None:
                        ("seen", "keyframe")):
         db.many(f"DELETE FROM {table} WHERE {key} = ?", ((i,) for i in ids))
     db.execute("DELETE FROM terms WHERE docs <= 0")
-    db.execute("DELETE FROM objects WHERE id NOT IN (SELECT object FROM seen)")
+    if not keep_facts:
+        db.many("DELETE FROM looks WHERE object = ? AND object NOT IN (SELECT object FROM seen)", shown)
+    _drop_objects(db)
     _drop_texts(db)
     _recount_content(db)
     kept = index.rows[~np.isin(index.rows["id"], ids)]
     index.rewrite(db, kept, np.array(ids, np.int64))
     _count_regions(db, kept)
     index.replace(kept)
+
+
+def _drop_objects(db: Database) -> None:
+    """Delete the objects of which neither a view nor a look is left."""
+    db.execute("DELETE FROM objects WHERE id NOT IN (SELECT object FROM seen UNION SELECT object FROM looks)")
+
+
+def _forget_looks(db: Database, root: int | None, s: ForgetSelection) -> None:
+    """Delete the selected looks from the ledger; those of a patrol at an object in one state are deleted together."""
+    region, kind, last = canonical(s.region), canonical(s.kind), s.before_ns or (1 << 62)
+    within = "looks.last_ns >= ? AND looks.first_ns <= ?"
+    for number, patrol, room, support, state, own, at, box, where in db.execute(
+            "SELECT object, patrol, looks.room, support, state, kind, objects.room, coalesce(nullif(looks.box, x''), "
+            f"objects.box), root FROM looks JOIN objects ON id = object WHERE {within}", (s.after_ns, last)).fetchall():
+        if ((region and canonical(room or at) != region) or (kind and canonical(own) != kind)
+                or (s.near is not None and (where != root or not ledger.is_near(box, s.near)))):
+            continue
+        db.execute("DELETE FROM looks WHERE object = ? AND patrol = ? AND room = ? AND support = ? AND state = ?",
+                   (number, patrol, room, support, state))
+    for patrol, room in db.execute("SELECT patrol, room FROM room_looks WHERE last_ns >= ? AND first_ns <= ?",
+                                   (s.after_ns, last)).fetchall():
+        if s.near is not None or (region and canonical(room) != region):
+            continue
+        what = "DELETE FROM room_looks" if not kind else "UPDATE room_looks SET people = 0"
+        if not kind or kind in _PEOPLE:
+            db.execute(f"{what} WHERE patrol = ? AND room = ?", (patrol, room))
+    ledger.trim(db)
+    _drop_objects(db)
 
 
 def _drop_texts(db: Database) -> None:

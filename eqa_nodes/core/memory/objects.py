@@ -16,13 +16,16 @@ import numpy as np
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.ranges import Counted, NotNegative, Part, check_ranges
-from eqa_nodes.core.settings import setting
+from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.views import MOVING, TEXT, Frame, Point, Sighting, box_of, covered, least, most, overlap
 
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
 _LEAST_POINTS = 3  # minimum number of box points to see through before an object counts as moved
 _MOSTLY = 0.8  # share of an object's box covered by a sighting of the whole of which it is a part
 _TOUCH_M = 0.05  # less than the thickness of a wall
+_REPLACED, _THIN_M = 0.5, 0.01  # overlap of an object's box with that of another which stands in its place
+_DEEP_M = 0.2  # depth of a box whose rear points an object would hide
+_CALLED = 0.25  # share of an object's looks, relative to its usual colour, from which a colour is one of its own
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class ObjectsConfig:
     gone_after: Counted = setting(5,
         "Points in a row after which an object is gone. A view of its empty place counts 2, a view in which it should"
         " be visible and is not counts 1.")
+    gone_later: Counted = constant(2,
+        "Points after which an object is gone that has not been seen on this patrol: one view of its empty place.")
     gone_range_m: NotNegative = setting(4.5,
         "Maximum distance in metres of a view that can show that an object is gone.")
     gone_slack_m: NotNegative = setting(0.25,
@@ -65,22 +70,28 @@ class ObjectRecord:
     last_ns: int
     missed: int = 0
     gone_ns: int = 0
+    colours: dict[str, int] = field(default_factory=dict)  # canonical colours it was called -> number of looks
 
 
 @dataclass
 class ObjectUpdate:
     """Changes by one look: sightings with their objects (id 0 = new), and objects that were missed.
 
-    merged: ids of objects that are parts of another object -> id of that object.
+    merged: ids of objects that are parts of another object -> id of that object; empty: ids of the objects whose place
+    was seen without them, also of those that are gone already -> points (see ObjectsConfig.gone_after).
     """
 
     associated: list[tuple[Sighting, ObjectRecord]] = field(default_factory=list)
     missed: list[ObjectRecord] = field(default_factory=list)
     merged: dict[int, int] = field(default_factory=dict)
+    empty: dict[int, int] = field(default_factory=dict)
 
 
 class Objects:
-    """The objects of one map."""
+    """The objects of one map.
+
+    patrol_began_ns: stamp of the first look of this patrol; what was seen before it may have changed unobserved.
+    """
 
     def __init__(self, known: Sequence[ObjectRecord], config: ObjectsConfig, embedder: Embedder | None) -> None:
         self.known = {o.id: o for o in known}
@@ -90,6 +101,7 @@ class Objects:
         self._at = {o.id: i for i, o in enumerate(known)}
         self._earlier = frozenset(self.known)  # maps that a better alignment separates again may hold one object twice
         self._apart = set[tuple[int, int]]()
+        self.patrol_began_ns = -1 << 62
 
     def look(self, frame: Frame, seen: Sequence[Sighting], min_pixels: float) -> ObjectUpdate:
         """Return the changes by this look; they take effect when passed to `apply`.
@@ -99,9 +111,14 @@ class Objects:
         moving = {canonical(kind) for kind in self.config.moving}
         seen = [s for s in seen if canonical(s.label.kind) not in moving]
         looked, alike = self.associate(seen, frame.stamp_ns, frame)
-        rest = [o for o in self._near(frame) if o.id not in alike and not o.gone_ns]
-        looked.missed = [self._missed(o, by, frame.stamp_ns)
-                         for o, by in zip(rest, _misses(frame, rest, min_pixels, self.config), strict=True) if by]
+        rest = [o for o in self._near(frame) if o.id not in alike and o.id not in looked.merged]
+        for o, by in zip(rest, _misses(frame, rest, min_pixels, self.config, self.patrol_began_ns),
+                         strict=True):
+            by = by or int(any(self._replaced(o, s) for s in seen))
+            if by:
+                looked.empty[o.id] = by
+                if not o.gone_ns:
+                    looked.missed.append(self._missed(o, by, frame.stamp_ns))
         return looked
 
     def associate(self, seen: Sequence[Sighting], stamp_ns: int, frame: Frame | None = None) -> tuple[ObjectUpdate,
@@ -125,14 +142,18 @@ class Objects:
     def _parts(self, known: ObjectRecord, s: Sighting, others: set[int]) -> list[ObjectRecord]:
         """Return other objects that a sighting shows to be parts of this one, such as halves of a sofa.
 
-        Two objects seen side by side in one view stay separate (chairs in a row). Earlier known objects do not change.
+        Two objects seen side by side in one view stay separate (chairs in a row). Earlier known objects do not change,
+        except that an earlier one absorbs what only this patrol has seen, in its place and with another colour: a
+        detector that wavers has called it so.
         """
-        if not known.id or known.id in self._earlier:
+        if not known.id:
             return []
         low, high = box_of(s)
-        colour = known.attributes.get("colour", "")
+        colour, earlier = known.attributes.get("colour", ""), known.id in self._earlier
         return [o for o in (self.known[i] for i in sorted(others - self._earlier))
-                if o.kind == known.kind and not o.gone_ns and colour == o.attributes.get("colour", "")
+                if o.kind == known.kind and not o.gone_ns
+                and (colour == o.attributes.get("colour", "") if not earlier else o.first_ns >= self.patrol_began_ns
+                     and not self._called(known, o.attributes.get("colour", "")))
                 and covered(o.low, o.high, low, high, self.config.slack_m) >= _MOSTLY
                 and (min(known.id, o.id), max(known.id, o.id)) not in self._apart]
 
@@ -194,13 +215,31 @@ class Objects:
         return pairs, {number for _, _, number, _ in scored}
 
     def _alike(self, known: ObjectRecord, s: Sighting) -> float:
-        """Return the cosine of the kinds' names, plus 0.25 for the same colour, minus 0.25 for another colour."""
+        """Return the cosine of the kinds' names, plus 0.25 for the same colour, minus 0.25 for another colour.
+
+        0 for a colour that an object from before this patrol was never called, or rarely: it is another object.
+        Within a patrol a detector may waver about the colour of one object.
+        """
+        if known.last_ns < self.patrol_began_ns and not self._called(known, s.label.attributes.get("colour", "")):
+            return 0.0
         a, b = canonical(known.kind), canonical(s.label.kind)
         same = 1.0 if a == b else float(self._vector(a) @ self._vector(b)) if self._embedder else 0.0
         colours = known.attributes.get("colour", ""), s.label.attributes.get("colour", "")
         if "" in colours:
             return same
         return same + (0.25 if canonical(colours[0]) == canonical(colours[1]) else -0.25)
+
+    def _replaced(self, known: ObjectRecord, s: Sighting) -> bool:
+        """Return whether another object of the kind, in another colour, stands where one stood before this patrol."""
+        return (known.last_ns < self.patrol_began_ns and canonical(known.kind) == canonical(s.label.kind)
+                and not self._called(known, s.label.attributes.get("colour", ""))
+                and overlap(np.array([known.low]), np.array([known.high]), *box_of(s), _THIN_M)[0] >= _REPLACED)
+
+    @staticmethod
+    def _called(known: ObjectRecord, colour: str) -> bool:
+        """Return whether an object has been called a colour, or one of both has none."""
+        usual = max(known.colours.values(), default=0)
+        return not colour or not usual or known.colours.get(canonical(colour), 0) >= _CALLED * usual
 
     def _vector(self, kind: str) -> np.ndarray:
         if kind not in self._vectors and self._embedder is not None:
@@ -219,21 +258,34 @@ class Objects:
         written = {TEXT: known.attributes[TEXT]} if TEXT in known.attributes else {}  # not every view is read
         attributes = {**written, **s.label.attributes}
         return replace(known, room=s.label.room or known.room, attributes=attributes, low=low, high=high,
-                       times=known.times + 1, last_ns=stamp_ns, missed=0, gone_ns=0)
+                       times=known.times + 1, last_ns=stamp_ns, missed=0, gone_ns=0,
+                       colours=_tallied(known.colours, _colours(s)))
 
     def _missed(self, known: ObjectRecord, by: int, stamp_ns: int) -> ObjectRecord:
-        missed = known.missed + by
-        return replace(known, missed=missed, gone_ns=stamp_ns if missed >= self.config.gone_after else 0)
+        c, missed = self.config, known.missed + by
+        enough = c.gone_after if known.last_ns >= self.patrol_began_ns else min(c.gone_later, c.gone_after)
+        return replace(known, missed=missed, gone_ns=stamp_ns if missed >= enough else 0)
 
 
 def _new(s: Sighting, stamp_ns: int) -> ObjectRecord:
     low, high = box_of(s)
-    return ObjectRecord(0, s.label.kind, s.label.room, dict(s.label.attributes), low, high, 1, stamp_ns, stamp_ns)
+    return ObjectRecord(0, s.label.kind, s.label.room, dict(s.label.attributes), low, high, 1, stamp_ns, stamp_ns,
+                        colours=_colours(s))
+
+
+def _colours(s: Sighting) -> dict[str, int]:
+    colour = canonical(s.label.attributes.get("colour", ""))
+    return {colour: 1} if colour else {}
+
+
+def _tallied(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
+    return {colour: a.get(colour, 0) + b.get(colour, 0) for colour in (*a, *(new for new in b if new not in a))}
 
 
 def _whole(known: ObjectRecord, part: ObjectRecord) -> ObjectRecord:
     return replace(known, low=least(known.low, part.low), high=most(known.high, part.high),
-                   times=known.times + part.times, first_ns=min(known.first_ns, part.first_ns))
+                   times=known.times + part.times, first_ns=min(known.first_ns, part.first_ns),
+                   colours=_tallied(known.colours, part.colours))
 
 
 def _left(frame: Frame, known: ObjectRecord, now: tuple[Point, Point], c: ObjectsConfig) -> bool:
@@ -277,10 +329,12 @@ def _shown(frame: Frame, points: np.ndarray) -> _Shown:
     return _Shown(u, v, z, inside, frame.depth_m[rows, columns])
 
 
-def _misses(frame: Frame, objects: Sequence[ObjectRecord], min_pixels: float, c: ObjectsConfig) -> list[int]:
+def _misses(frame: Frame, objects: Sequence[ObjectRecord], min_pixels: float, c: ObjectsConfig,
+            patrol_began_ns: int) -> list[int]:
     """Return for each object: 2 if its whole place is seen empty, 1 if it should be visible but is not, 0 otherwise.
 
-    Uses 27 points of its box, all of which must lie in the image and within range.
+    Uses 27 points of its box, all of which must lie in the image and within range. The place of an object from an
+    earlier patrol is also empty if a wall close behind is seen through a box so deep that the object would hide it.
     """
     if not objects:
         return []
@@ -290,4 +344,6 @@ def _misses(frame: Frame, objects: Sequence[ObjectRecord], min_pixels: float, c:
     judged = at.inside.all(axis=1) & (at.z.max(axis=1) <= c.gone_range_m) & (pixels >= 4 * min_pixels)
     through = (at.depth_m > at.z + (high - low).max(axis=1)[:, None] / 2 + c.gone_slack_m).mean(axis=1)
     hidden = (~(at.depth_m >= at.z - _TOUCH_M)).mean(axis=1)  # also from behind by what it hangs on; also NaN and 0
-    return [int(j) * (2 if t >= 0.9 else 1 if h <= 0.1 else 0) for j, t, h in zip(judged, through, hidden, strict=True)]
+    clear = (np.ptp(at.z, axis=1) >= _DEEP_M) & (np.array([o.last_ns for o in objects]) < patrol_began_ns)
+    empty = (through >= 0.9) | (clear & (hidden <= 0.1))
+    return [int(j) * (2 if e else 1 if h <= 0.1 else 0) for j, e, h in zip(judged, empty, hidden, strict=True)]

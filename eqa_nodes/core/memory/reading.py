@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.memory import rows
+from eqa_nodes.core.memory import ledger, rows
 from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index, cells_of
+from eqa_nodes.core.memory.ledger import PatrolOfObject, PatrolSpan, RoomLooks
 from eqa_nodes.core.memory.maps import Maps, moved, unpack
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS
@@ -93,6 +94,16 @@ class MemoryReader:
         """Return the changes since a stamp in the running session's map, the most certain first."""
         with self._lock, self._db.storage("read"):
             return changes(self._db, self._maps, self.objects(), since_ns)
+
+    def history(self, object_id: int) -> list[PatrolOfObject]:
+        """Return what each patrol knows of an object, oldest first, also that it was not looked at."""
+        with self._lock, self._db.storage("read"):
+            return ledger.history(self._db, object_id, self._trust.until_ns)
+
+    def room_history(self, room: str) -> list[RoomLooks | PatrolSpan]:
+        """Return each patrol's looks into a room, oldest first; the patrol alone if it did not look there."""
+        with self._lock, self._db.storage("read"):
+            return ledger.room_history(self._db, self._maps.root, room, self._trust.until_ns)
 
     def known_before(self, object_id: int) -> bool:
         """Return whether an earlier session has seen an object."""

@@ -19,8 +19,9 @@ from eqa_nodes.core.types.questions import MemoryObject
 from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Point, Sighting, ViewGeometry
 
 _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
-           "objects", "seen", "sessions", "maps", "sqlite_sequence")
+           "objects", "seen", "patrols", "looks", "room_looks", "sessions", "maps", "sqlite_sequence")
 _LENS = struct.Struct("<2I4d")  # intrinsics
+_NO_VIEW = (0, (0, 0, 0, 0))
 TIERS = 4  # number of levels of how much an object fills a view
 
 
@@ -102,10 +103,11 @@ def cell_number(cell: Cell) -> int:
 
 def known_objects(db: Database, root: int) -> list[ObjectRecord]:
     """Return the objects of a root map, oldest first."""
-    found = db.execute("SELECT id, kind, room, attributes, box, times, first_ns, last_ns, missed, gone_ns FROM objects "
-                       "WHERE root = ? ORDER BY id", (root,))
-    return [ObjectRecord(number, kind, room, json.loads(attributes), *unpack_box(box), *rest)
-            for number, kind, room, attributes, box, *rest in found]
+    found = db.execute("SELECT id, kind, room, attributes, box, times, first_ns, last_ns, missed, gone_ns, colours "
+                       "FROM objects WHERE root = ? ORDER BY id", (root,))
+    return [ObjectRecord(number, kind, room, json.loads(attributes), *unpack_box(box), times, first, last, missed, gone,
+                         json.loads(colours))
+            for number, kind, room, attributes, box, times, first, last, missed, gone, colours in found]
 
 
 def write_look(db: Database, looked: ObjectUpdate, keyframe: Keyframe | None, root: int) -> ObjectUpdate:
@@ -113,13 +115,13 @@ def write_look(db: Database, looked: ObjectUpdate, keyframe: Keyframe | None, ro
     associated = []
     for s, known in looked.associated:
         values = (known.kind, known.room, json.dumps(known.attributes, sort_keys=True), pack_box(known.low, known.high),
-                  known.times, known.first_ns, known.last_ns, known.missed, known.gone_ns)
+                  known.times, known.first_ns, known.last_ns, known.missed, known.gone_ns, json.dumps(known.colours))
         if known.id:
             db.execute("UPDATE objects SET kind = ?, room = ?, attributes = ?, box = ?, times = ?, first_ns = ?, "
-                       "last_ns = ?, missed = ?, gone_ns = ? WHERE id = ?", (*values, known.id))
+                       "last_ns = ?, missed = ?, gone_ns = ?, colours = ? WHERE id = ?", (*values, known.id))
         elif keyframe is not None:  # an object needs an image to show: a new one waits for a keyframe
             cursor = db.execute("INSERT INTO objects (root, kind, room, attributes, box, times, first_ns, last_ns, "
-                                "missed, gone_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (root, *values))
+                                "missed, gone_ns, colours) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (root, *values))
             known = replace(known, id=cursor.lastrowid or 0)
         else:
             continue
@@ -136,11 +138,14 @@ def write_look(db: Database, looked: ObjectUpdate, keyframe: Keyframe | None, ro
         db.execute("DELETE FROM objects WHERE id = ?", (part,))
     db.many("UPDATE objects SET missed = ?, gone_ns = ? WHERE id = ?",
             ((known.missed, known.gone_ns, known.id) for known in looked.missed))
-    return ObjectUpdate(associated, looked.missed, looked.merged)
+    return replace(looked, associated=associated)
 
 
 def objects(db: Database, where: Maps) -> list[MemoryObject]:
-    """Return all objects, oldest first, each with the view in which it has most pixels (of equals the newest)."""
+    """Return all objects, oldest first, each with the view in which it has most pixels (of equals the newest).
+
+    One of which no view is stored any more has keyframe_id 0.
+    """
     outward = where.outward()
     best = db.execute("SELECT object, keyframe, bbox, max(pixels * 1e9 + keyframe) FROM seen GROUP BY object")
     shown = {number: (keyframe_id, tuple(json.loads(bbox))) for number, keyframe_id, bbox, _ in best}
@@ -151,7 +156,7 @@ def objects(db: Database, where: Maps) -> list[MemoryObject]:
         if root == where.root and outward is not None:
             low, high = maps.box(outward, low, high)
         found.append(MemoryObject(number, kind, room, json.loads(attributes), low, high, times, first_ns, last_ns,
-                                  gone_ns, *shown[number], root == where.root))
+                                  gone_ns, *shown.get(number, _NO_VIEW), root == where.root))
     return found
 
 

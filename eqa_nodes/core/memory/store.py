@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,12 +14,14 @@ import numpy as np
 
 from eqa_nodes.core.camera.privacy import masked
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.memory import rows
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.memory import ledger, rows
 from eqa_nodes.core.memory.config import MemoryConfig
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget, over_budget, realign
 from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, Novelty, NoveltyView, jpeg_of
+from eqa_nodes.core.memory.ledger import PatrolSpan
 from eqa_nodes.core.memory.maps import moved
 from eqa_nodes.core.memory.objects import Objects, ObjectUpdate
 from eqa_nodes.core.memory.reading import MemoryReader
@@ -30,7 +33,9 @@ from eqa_nodes.core.perception.instances import caption_of, instances, region_of
 from eqa_nodes.core.perception.projection import geometry_of, places_of
 from eqa_nodes.core.types.geometry import Transform, compose
 from eqa_nodes.core.types.questions import Recollection
-from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting, check_frame
+from eqa_nodes.core.types.views import MOVING, Frame, Keyframe, Label, Sighting, check_frame
+
+_PEOPLE = {canonical(kind) for kind in MOVING}
 
 
 class MemoryStore(MemoryReader):
@@ -136,10 +141,12 @@ class MemoryStore(MemoryReader):
         if not new and not self._is_time(frame):
             return None
         sighted = self._texts.read(frame, seen()) if new and self._texts is not None else seen()
+        patrol = ledger.patrol_at(self._patrol, frame.stamp_ns)
+        self._objects.patrol_began_ns = patrol.first_ns
         looked = self._look(frame, sighted[:len(seen())])  # a text without an object cannot be gone
         new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the image is the proof
         keyframe = self._keyframe(frame, sighted) if new else None
-        self._write(frame, keyframe, look.view() if new else None, looked)
+        self._write(frame, keyframe, look.view() if new else None, looked, patrol, self._rooms(seen()))
         return None if keyframe is None else moved(keyframe, self._maps.outward())
 
     def add_many(self, batch: Iterable[tuple[Keyframe, NoveltyView, np.ndarray]]) -> None:
@@ -199,6 +206,8 @@ class MemoryStore(MemoryReader):
             self._last_id = int(self._db.value("SELECT seq FROM sqlite_sequence WHERE name = 'keyframes'") or 0)
             self._last_ns = self._last_of_session()
             self.recaller.until_ns = self._novelty.until_ns = self._trust.until_ns
+            self._patrol = ledger.running_patrol(self._db, self._maps.session)
+            self._objects.patrol_began_ns = self._patrol.first_ns if self._patrol is not None else -1 << 62
             self._looked_ns = -1 << 62
             self._passed = None
 
@@ -242,6 +251,13 @@ class MemoryStore(MemoryReader):
                         caption_of(seen, self._config.perception.caption_items), region_of(seen),
                         places_of(frame, self._config.places), geometry_of(frame))
 
+    def _rooms(self, seen: Sequence[Sighting]) -> dict[str, int]:
+        """Return the room in view and the rooms of people in view -> number of people."""
+        people = [s.label.room for s in seen if canonical(s.label.kind) in _PEOPLE]
+        region = region_of(seen)
+        counted = Counter(room or region for room in people)
+        return {room: counted[room] for room in sorted({region, *counted}) if room}
+
     def _look(self, frame: Frame, seen: tuple[Sighting, ...]) -> ObjectUpdate:
         """Return the visible objects; none without labels. Objects missed in one frame count only once."""
         if frame.labels is None:
@@ -249,15 +265,20 @@ class MemoryStore(MemoryReader):
         looked = self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size)
         if frame.stamp_ns == self._looked_ns:
             looked.missed.clear()
+            looked.empty.clear()
         return looked
 
-    def _write(self, frame: Frame, keyframe: Keyframe | None, view: NoveltyView | None, looked: ObjectUpdate) -> None:
+    def _write(self, frame: Frame, keyframe: Keyframe | None, view: NoveltyView | None, looked: ObjectUpdate,
+               patrol: PatrolSpan, rooms: Mapping[str, int]) -> None:
         """Write a look in one transaction, and then update the data in RAM."""
         row = None
         with self._db.transaction():
             if keyframe is not None and view is not None:
                 row = self._insert(keyframe, view, self._vector(keyframe.caption), frame.labels is not None)
             looked = rows.write_look(self._db, looked, keyframe, self._maps.root)
+            if frame.labels is not None:
+                patrol = ledger.write(self._db, self._maps.session, patrol, frame.stamp_ns, looked, rooms)
+        self._patrol = patrol if patrol.number else None
         self._objects.apply(looked)
         self._looked_ns = frame.stamp_ns
         if row is not None and keyframe is not None and view is not None:
