@@ -17,6 +17,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.perception.projection import surface_grid
+from eqa_nodes.core.types.measures import MeasuredLine, Point3
 from eqa_nodes.core.types.views import Keyframe, Sighting, ViewGeometry
 
 _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
@@ -33,6 +34,18 @@ _STEEP = 0.3  # maximum vertical component of a wall's normal
 _JUMP_M = 0.4  # points of neighbouring cells farther apart than this are on different surfaces
 _NEARER_M, _COVERED = 0.03, 0.3  # an occluder is nearer by this distance, along this share of the edge
 _NEAR_M = 0.25  # minimum depth of corners: nearer ones have no useful projection
+
+
+class Length(NamedTuple):
+    """A measured line in the map, and the standard deviation of its length, metres."""
+
+    line: MeasuredLine
+    doubt_m: float
+
+    @property
+    def metres(self) -> float:
+        """The length."""
+        return self.line.metres
 
 
 class ObjectBox(NamedTuple):
@@ -70,6 +83,42 @@ class ObjectBox(NamedTuple):
     def axes(self) -> np.ndarray:
         """Return the rotation (3, 3) from the map's axes to the box's axes."""
         return _turn(self.yaw)
+
+    def side(self, axis: int, eye: Point3) -> Length:
+        """Return a side as a line that a camera at eye sees, along the box's own axis 0, 1 or 2.
+
+        On the edge of its top that is nearest to the camera; half-way up a box that is taller than the camera, and of a
+        height up the middle of the face that the camera looks at most squarely.
+        """
+        turn = self.axes()
+        middle, half, seen_from = turn @ np.array(self.centre), np.array(self.size) / 2, turn @ np.array(eye)
+        at = np.where(seen_from > middle, middle + half, middle - half)
+        if axis == 2:
+            across = int((np.abs(seen_from - middle)[:2] - half[:2]).argmin())
+            at[across] = middle[across]
+        elif at[2] < middle[2] or middle[2] + half[2] > seen_from[2]:
+            at[2] = middle[2]
+        start, end = at.copy(), at.copy()
+        start[axis], end[axis] = middle[axis] - half[axis], middle[axis] + half[axis]
+        return Length(_line(start, end, turn), self.doubt_m(axis))
+
+    def distance(self, other: ObjectBox, level: bool) -> Length:
+        """Return the shortest line to a box that is turned alike; level: within the floor plane.
+
+        Its doubt is that of the two faces that look at each other.
+        """
+        turn = self.axes()
+        a, b = (np.array(box.size) / 2 for box in (self, other))
+        p, q = (turn @ np.array(box.centre) for box in (self, other))
+        low, high = np.maximum(p - a, q - b), np.minimum(p + a, q + b)  # of what both share; low > high across a gap
+        start = np.where(low <= high, (low + high) / 2, np.where(p < q, high, low))
+        end = np.where(low <= high, (low + high) / 2, np.where(p < q, low, high))
+        if level and start[2] != end[2]:
+            start[2] = end[2] = min(start[2], end[2])
+        axis = int((np.abs(q - p) - a - b)[:2].argmax())
+        ahead = bool(q[axis] > p[axis])
+        doubt_m = math.hypot(self.face_doubt_m(axis, ahead), other.face_doubt_m(axis, not ahead))
+        return Length(_line(start, end, turn), doubt_m)
 
     def corners(self) -> np.ndarray:
         """Return the corners (8, 3), map frame."""
@@ -221,6 +270,12 @@ def _turn(yaw: float) -> np.ndarray:
     """Return the rotation (3, 3) from the map's axes to axes turned by yaw."""
     c, s = math.cos(yaw), math.sin(yaw)
     return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _line(start: np.ndarray, end: np.ndarray, turn: np.ndarray) -> MeasuredLine:
+    """Return a line in the map between two points in axes that are turned."""
+    (a, b, c), (d, e, f) = (map(float, turn.T @ point) for point in (start, end))
+    return MeasuredLine((a, b, c), (d, e, f))
 
 
 def _corners(box: np.ndarray, yaw: float) -> np.ndarray:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evidence_from, match_choice
 from eqa_nodes.core.answerers.label.answers import RuleAnswer
+from eqa_nodes.core.answerers.label.evidence import proving_views
 from eqa_nodes.core.answerers.label.finding import find
-from eqa_nodes.core.answerers.label.measuring import shown_first
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, room_of
@@ -78,7 +78,8 @@ class LabelAnswerer:
         if found is not None:
             found = None if found.open else _in_choices(found, question)
         if found is not None:
-            return Answer(found.text, found.confidence, evidence=evidence_from(shown_first(found), _note_of(found)),
+            views = proving_views([t.views for t in found.objects], found.measure)
+            return Answer(found.text, found.confidence, evidence=evidence_from(views, _note_of(found)),
                           receipt=self.spent(), message=found.says)
         if items and not question.force_guess:
             reason = "what is asked about was not seen" if asked.form else _not_understood(question)

@@ -121,7 +121,7 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
     if unlooked(thing) != thing and find(scene, unlooked(thing), every=True):
         return None  # such objects were seen, and how they look is not known
     if thing.support is not None and thing.support.kind not in SURFACES:
-        base = the_one(scene, support_of(thing)) if thing.relation in (*HOLDS, "at") else None
+        base = the_one(scene, support_of(thing)) if thing.relation in HOLDS else None
         return base and RuleAnswer(said, base[1] * surveyed(base[0]), (base[0],), PROMISE * base[1])
     seen = scene.overview(thing.room)
     if not scene.looked_over(thing.room) or scene.has_others(thing.room) or (thing.kinds and not thing.room):

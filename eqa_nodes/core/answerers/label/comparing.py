@@ -28,7 +28,6 @@ from eqa_nodes.core.language.targets import Compared, Target, standing
 
 _ENOUGH = 0.45  # how sure a target must be to be known
 _PLAIN_SIDES = 1.3  # ratio of two sizes that settles which is larger
-_FEWER = ("fewer", "fewest", "less", "least")
 
 
 class KnownValue(NamedTuple):
@@ -154,7 +153,7 @@ def _verdict(question: Compared, values: Sequence[str | float]) -> tuple[str, fl
 
 def _most(question: Compared, values: Sequence[float]) -> tuple[str, float]:
     """Return which target has most, or whether the first one has; of two that are equal neither."""
-    ranked = sorted(values, reverse=not (is_smaller(question.aspect) or question.aspect in _FEWER))
+    ranked = sorted(values, reverse=not is_smaller(question.aspect))
     ratio = max(ranked[:2]) / max(min(ranked[:2]), 1e-9)
     rooms = question.form == "size" and not question.targets[0].what
     alike = rooms and ratio < PLAIN

@@ -6,11 +6,15 @@ import io
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from PIL import Image
 
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.perception.projection import pixel_of, visible_pixel
 from eqa_nodes.core.pillow import RESAMPLING
+from eqa_nodes.core.types.measures import MeasuredLine
 from eqa_nodes.core.types.views import TEXT, Keyframe, Sighting
 
 FAR_M = 6.0  # what is farther away is seen badly
@@ -44,7 +48,29 @@ def borders(view: Keyframe, sighting: Sighting) -> int:
     return (left <= 1) + (top <= 1) + (right >= width - 1) + (bottom >= height - 1)
 
 
-def best_view(sightings: Sightings) -> Keyframe:
+def proving_views(objects: Sequence[Sightings], measure: MeasuredLine | None) -> list[Keyframe]:
+    """Return the views that prove most of each object; of a measure first the one that shows both its ends best."""
+    views = {view.id: view for view in map(_best_view, objects)}
+    if measure is None:
+        return list(views.values())
+    seen: dict[int, tuple[Keyframe, list[float]]] = {}
+    for view, sighting in chain.from_iterable(objects):
+        seen.setdefault(view.id, (view, []))[1].append(clarity(view, sighting))
+    whole = [(_uncovered(view, measure), min(clear), -view.id, view) for view, clear in seen.values()
+             if len(clear) == len(objects) and all(pixel_of(view, *end) for end in measure)]
+    first = [max(whole, key=lambda one: one[:3])[3]] if whole else []
+    return list(({view.id: view for view in first} | views).values())
+
+
+def _uncovered(view: Keyframe, measure: MeasuredLine) -> int:
+    """Return how many ends of a measure nothing hides in a view, of a broken depth image none."""
+    try:
+        return sum(visible_pixel(view, *end) is not None for end in measure)
+    except BadFrame:
+        return 0
+
+
+def _best_view(sightings: Sightings) -> Keyframe:
     """Return the view that shows an object whole, large and near; of several that do about as well the sharpest."""
     most = [max(extents) for extents in zip(*(_extents(s) for _, s in sightings), strict=True)]
     proofs = [_proof(view, s, most) for view, s in sightings]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, facing, gap, same_room
 from eqa_nodes.core.language.english import canonical, normalise
@@ -17,8 +16,7 @@ SURFACES, DOORS, LOOKS = ("wall", "ceiling", "floor"), ("door", "doorway"), ("st
 HOLDS = ("on", "in", "under")  # relations that a label tells, with the kind of the support
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
 # Gaps are measured between visible parts, which end a little inside the objects.
-_WITHIN_M = {"next to": 0.8, "left of": 0.8, "right of": 0.8, "at": 0.75, "behind": 1.5, "in front of": 1.5,
-             "with": 0.3}
+_WITHIN_M = {"next to": 0.8, "left of": 0.8, "right of": 0.8, "behind": 1.5, "in front of": 1.5, "with": 0.3}
 OF_FURNITURE = frozenset(("next to", "left of", "right of", "behind", "in front of", "between"))
 _FLAT_M = 0.06  # rugs and mats are no higher
 _TO_WALL_M, _OFF_LINE_M = 0.5, 0.6
@@ -27,10 +25,11 @@ PLAIN, _PLAIN_VOLUME = 1.15, 1.6  # ratio of two sizes (volumes) from which only
 # Kinds that may stand in for a longer name where labels have no longer one: a "lamp" for "floor lamp".
 _GENERAL = frozenset(("lamp", "plant", "monitor", "chair", "table", "cabinet", "sink", "clock", "shelf", "bin",
                       "basket", "box", "bottle", "counter", "ball", "mat", "stool", "pot", "ceiling light"))
-_NEARER, _FARTHER = ("closer", "closest", "nearer", "nearest"), ("farther", "farthest", "further", "furthest")
-# side of an object, "" for all of it: words for a large one, and for a small one
-_SIDES = {"high": ("tall high", "low"), "wide": ("wide broad", "narrow"), "long": ("long", "short"),
-          "deep": ("deep", "shallow"), "thick": ("thick", "thin slim"), "": ("big large huge", "small little tiny")}
+# how a word of size begins -> the side that it compares, "" for all of the object, and whether it means the smaller one
+_SIZES = {"tall": ("high", False), "high": ("high", False), "low": ("high", True), "wid": ("wide", False),
+          "broad": ("wide", False), "narrow": ("wide", True), "slim": ("wide", True), "long": ("long", False),
+          "short": ("long", True), "deep": ("deep", False), "thick": ("thick", False),
+          **dict.fromkeys(("small", "little", "tin", "wee", "mini", "petite", "few", "less"), ("", True))}
 
 
 def find(scene: LabelScene, thing: Thing, every: bool = False) -> list[Seen]:
@@ -93,8 +92,8 @@ def _check(scene: LabelScene, thing: Thing, bases: Sequence[Seen]) -> Callable[[
         return not (same_kind and looks_so(obj, unlike) and (not unlike.room or obj.room in scene.rooms(unlike.room))
                     and is_there(scene, obj, unlike, others))
 
-    near = thing.size in (*_NEARER, *_FARTHER)  # the base is what the distance is measured from
-    return lambda obj: looks_so(obj, thing) and (near or is_there(scene, obj, thing, bases)) and (
+    # the closer one needs not be next to what its distance is measured from
+    return lambda obj: looks_so(obj, thing) and (thing.size == "closer" or is_there(scene, obj, thing, bases)) and (
         unlike is None or is_unlike(obj, unlike))
 
 
@@ -152,23 +151,18 @@ def base_state(state: str, kind: str) -> str:
     return state_of(state, kind) or state
 
 
-@cache
+def _size(word: str) -> tuple[str, bool]:
+    return next((known for start, known in _SIZES.items() if word.startswith(start)), ("", False))
+
+
 def is_smaller(size: str) -> bool:
-    """Return whether a word of size means the smaller of two: "narrower", "shortest", "small"."""
-    return any(_is_form(size, word) for _, small in _SIDES.values() for word in small.split())
+    """Return whether a word of size or number means the smaller of two: "narrower", "shortest", "small", "fewer"."""
+    return _size(size)[1]
 
 
 def side_of(size: str, sides: Sequence[float]) -> str:
     """Return the side that a word of size compares of an object with these sides; "" for its volume."""
-    if _is_form(size, "short") and sides[2] > max(sides[:2]):
-        return "high"
-    return next((side for side, (large, small) in _SIDES.items() for word in f"{large} {small}".split()
-                 if _is_form(size, word)), "")
-
-
-def _is_form(size: str, word: str) -> bool:
-    stem = re.sub("(?:er|est)$", "", size)
-    return size == word or (stem != size and stem in (word, word.removesuffix("e"), word + word[-1]))
+    return "high" if size.startswith("short") and sides[2] > max(sides[:2]) else _size(size)[0]
 
 
 def _extremes(objects: Sequence[Seen], thing: Thing, bases: Sequence[Seen]) -> list[Seen]:
@@ -177,11 +171,8 @@ def _extremes(objects: Sequence[Seen], thing: Thing, bases: Sequence[Seen]) -> l
     All of them if it names no size or they hardly differ.
     """
     size = thing.size
-    if size in (*_NEARER, *_FARTHER):
-        off = {t.instance: min((gap(t, base) + (_OTHER_ROOM_M if t.room != base.room else 0.0) for base in bases),
-                               default=0.0) for t in objects if bases}
-        pick = max if size in _FARTHER else min
-        return [pick(objects, key=lambda t: (off[t.instance], t.instance))] if off else []
+    if size == "closer":
+        return sorted(objects, key=lambda t: (min(_way(t, base) for base in bases), t.instance))[:1] if bases else []
     if not size or len(objects) < 2:
         return list(objects)
     values = {t.instance: _measure(t.sides, size) for t in objects}
@@ -191,6 +182,10 @@ def _extremes(objects: Sequence[Seen], thing: Thing, bases: Sequence[Seen]) -> l
     side = side_of(size, (0.0, 0.0, 1.0))
     ratio = 1.01 if size.endswith(("er", "est")) else PLAIN if side else _PLAIN_VOLUME
     return [t for t in objects if max(first, values[t.instance]) < ratio * min(first, values[t.instance])]
+
+
+def _way(obj: Seen, base: Seen) -> float:
+    return gap(obj, base) + (_OTHER_ROOM_M if obj.room != base.room else 0.0)
 
 
 def _measure(sides: Sequence[float], size: str) -> float:
@@ -220,8 +215,7 @@ def bases_of(scene: LabelScene, thing: Thing) -> list[Seen]:
 
 def support_of(thing: Thing, second: bool = False) -> Thing:
     """Return what something is on, in, beside, ... (the second of two), in its room if that names no other."""
-    support = thing.support or Thing()
-    support = (thing.other_support or support.support or Thing()) if second else support
+    support = (thing.other_support if second else thing.support) or Thing()
     return support if support.room else support._replace(room=thing.room)
 
 
@@ -243,14 +237,14 @@ def is_there(scene: LabelScene, obj: Seen, thing: Thing, bases: Sequence[Seen]) 
 
 def is_carried(obj: Seen, kind: str, relation: str) -> bool:
     """Return whether a label says that an object is on (in, under) a kind of object."""
-    own, a = obj.attributes.get("relation"), obj.attributes
-    same = relation in HOLDS and (own == relation or ("under" not in (own, relation) and own in HOLDS))
-    return same and is_called(a.get("support", ""), kind)
+    own, support = obj.attributes.get("relation"), obj.attributes.get("support", "")
+    same = own in HOLDS and relation in HOLDS and (own == "under") == (relation == "under")  # "in" a shelf is "on" it
+    return same and is_called(support, kind)
 
 
 def _relates(scene: LabelScene, obj: Seen, relation: str, base: Seen) -> bool:
     """Return whether an object is on, above, beside, ... another one: by its label where that tells, else by boxes."""
-    if is_carried(obj, base.kind, "on" if relation == "at" else relation) and scene.nearest(obj, base):
+    if is_carried(obj, base.kind, relation) and scene.nearest(obj, base):
         return True
     if relation == "with" and (named := base.attributes.get("support")):
         return canonical(named) == canonical(obj.kind) and scene.nearest(base, obj)

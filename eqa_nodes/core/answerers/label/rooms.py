@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from eqa_nodes.core.answerers.label.answers import PROMISE, RuleAnswer, absent, clearest, counted
 from eqa_nodes.core.answerers.label.finding import PLAIN, find, is_called, is_smaller
 from eqa_nodes.core.answerers.label.homely import hints_of
-from eqa_nodes.core.answerers.label.scene import HALF, LOOKED, LabelScene
+from eqa_nodes.core.answerers.label.scene import AREA_SURE, HALF, LOOKED, LabelScene
 from eqa_nodes.core.language.english import join_list
 from eqa_nodes.core.language.naming import kept_in, members
 from eqa_nodes.core.language.query import Query, Thing
@@ -16,7 +16,6 @@ from eqa_nodes.core.language.rooms import is_room
 from eqa_nodes.core.language.uses import rooms_of
 from eqa_nodes.core.types.questions import RankedRegion
 
-_AREA_SURE = 0.7  # a room may be larger than the box of what stands in it
 ALIKE_SURE = 0.4  # of a comparison of rooms that hardly differ
 
 
@@ -98,7 +97,7 @@ def most_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     counts = Counter(t.room for t in found if t.room)
     if not counts:
         return None
-    best = (min if asked.aspect == "fewest" else max)(counts.values())
+    best = (min if is_smaller(asked.aspect) else max)(counts.values())
     first = sorted(room for room in counts if counts[room] == best)
     said = f"{_the(first)}: {counted(thing.kind or found[0].kind, best)}{' each' if len(first) > 1 else ''}"
     shown = tuple(t for t in found if t.room in first)[:3]
@@ -114,5 +113,5 @@ def extreme_room(scene: LabelScene, thing: Thing) -> RuleAnswer | None:
     one, two = scene.area(rooms[0]), scene.area(rooms[1])
     plain = max(one, two) >= PLAIN * min(one, two)
     text = f"the {rooms[0]}: {one:.0f} m2" + ("" if plain else f" (the {rooms[1]} has {two:.0f} m2)")
-    sure = min(scene.overview(""), _AREA_SURE) if plain else ALIKE_SURE
+    sure = min(scene.overview(""), AREA_SURE) if plain else ALIKE_SURE
     return RuleAnswer(text, sure, tuple(scene.in_room(rooms[0])[:1]))

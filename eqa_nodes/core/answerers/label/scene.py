@@ -15,6 +15,7 @@ from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting
 
 LOOKED = 0.8  # coverage from which a room was looked over: what was not seen there is not there
 HALF = 0.5  # coverage from which most of a room was seen; how sure nothing was overlooked in a house
+AREA_SURE = 0.7  # a room may be larger than the box of what stands in it
 _HOUSE = 3  # least number of rooms of a house
 _UNSEEN_M = 2.5  # stands for the distance to a room of which nothing was seen
 _IN_WALL_M = 0.35  # of a door, off the box of what was seen of its room
