@@ -14,7 +14,7 @@ from pathlib import Path
 
 from eqa_nodes.core.answerers.asker import PromptedModel, RoleModels
 from eqa_nodes.core.answerers.common import AnswererOptions, JudgesNoView, check_question
-from eqa_nodes.core.answerers.label.rooms import regions_for
+from eqa_nodes.core.answerers.label.home import regions_for
 from eqa_nodes.core.answerers.object_graph import (
     MAX_OBJECTS,
     Crop,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.advice import NOT_KNOWN
 from eqa_nodes.core.answerers.common import match_choice
 from eqa_nodes.core.answerers.label.answers import RuleAnswer
-from eqa_nodes.core.answerers.label.rooms import regions_for
+from eqa_nodes.core.answerers.label.home import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
 from eqa_nodes.core.answerers.vlm_replies import REGIONS

@@ -9,7 +9,7 @@ from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evi
 from eqa_nodes.core.answerers.label.answers import RuleAnswer
 from eqa_nodes.core.answerers.label.evidence import proving_views
 from eqa_nodes.core.answerers.label.finding import find
-from eqa_nodes.core.answerers.label.rooms import regions_for
+from eqa_nodes.core.answerers.label.home import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess

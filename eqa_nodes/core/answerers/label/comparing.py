@@ -19,8 +19,8 @@ from eqa_nodes.core.answerers.label.answers import (
     yes,
 )
 from eqa_nodes.core.answerers.label.finding import LOOKS, PLAIN, find, is_smaller
+from eqa_nodes.core.answerers.label.home import ALIKE_SURE
 from eqa_nodes.core.answerers.label.measuring import size_of
-from eqa_nodes.core.answerers.label.rooms import ALIKE_SURE
 from eqa_nodes.core.answerers.label.scene import HALF, LOOKED, LabelScene, Seen
 from eqa_nodes.core.language.english import canonical, plural
 from eqa_nodes.core.language.query import Query, Thing

@@ -1,4 +1,4 @@
-"""Answers about sizes, distances, gaps, and whether something fits, measured on the boxes of core/memory/extents.py."""
+"""Answers about sizes and distances, sides, and what fits or is closer. Lengths are those of core/memory/extents.py."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.answers import RuleAnswer, clearest, the_one, yes
-from eqa_nodes.core.answerers.label.finding import side_of
-from eqa_nodes.core.answerers.label.scene import AREA_SURE, LabelScene, Seen, facing
+from eqa_nodes.core.answerers.label.answers import RuleAnswer, clearest, each_one, places, the_one, yes
+from eqa_nodes.core.answerers.label.finding import find, side_of, to_the_right
+from eqa_nodes.core.answerers.label.scene import AREA_SURE, LabelScene, Seen, facing, gap
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.quantities import said_in, tolerance
 from eqa_nodes.core.language.query import Query, Thing
@@ -145,5 +145,31 @@ def _verdict(scene: LabelScene, asked: Query, ones: tuple[_Measured, ...], room:
     return _found(text, ones, room, abs(room.metres - needed))
 
 
+def _side(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    found = each_one(scene, asked.things)
+    if found is None:
+        return None
+    (obj, base), sure = found
+    side = "right" if to_the_right(base, obj)[0] > 0 else "left"
+    return RuleAnswer(yes(side == asked.aspect) if asked.aspect else f"to the {side}", sure, (obj, base))
+
+
+def _closer(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Return which of two named objects is nearer to the first one, or which of those that a phrase means."""
+    if len(asked.things) == 2:
+        base, others = the_one(scene, asked.things[0]), find(scene, asked.things[1], every=True)
+        if base is None or len(others) < 2:
+            return None
+        nearer = min(others, key=lambda t: (t.room != base[0].room, gap(base[0], t), t.instance))
+        return RuleAnswer(places([nearer], others), min(base[1], nearer.clarity), (nearer, base[0]))
+    three = each_one(scene, asked.things)
+    if three is None:
+        return None
+    (of, a, b), sure = three
+    nearer = min((a, b), key=lambda t: gap(of, t))
+    return RuleAnswer(f"the {nearer.kind}", sure, (nearer, of, b if nearer is a else a))
+
+
 MEASURING: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
-    "size": _size, "apart": _apart, "gap": _apart, "fits": _apart, "passes": _passes}
+    "size": _size, "apart": _apart, "gap": _apart, "fits": _apart, "passes": _passes,
+    "side": _side, "closer": _closer}

@@ -42,12 +42,10 @@ from eqa_nodes.core.answerers.label.finding import (
     off_line,
     placed,
     support_of,
-    to_the_right,
 )
-from eqa_nodes.core.answerers.label.homely import HOMELY
+from eqa_nodes.core.answerers.label.home import HOMELY, extreme_room, most_rooms, room_exists, which_rooms
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.reading import written
-from eqa_nodes.core.answerers.label.rooms import extreme_room, most_rooms, room_exists, which_rooms
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, gap
 from eqa_nodes.core.language.english import canonical, join_list, with_article
 from eqa_nodes.core.language.naming import members
@@ -370,31 +368,6 @@ def _use(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     return RuleAnswer(text, sure * (1.0 if direct else 0.8), (obj,))
 
 
-def _side(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    found = each_one(scene, asked.things)
-    if found is None:
-        return None
-    (obj, base), sure = found
-    side = "right" if to_the_right(base, obj)[0] > 0 else "left"
-    return RuleAnswer(yes(side == asked.aspect) if asked.aspect else f"to the {side}", sure, (obj, base))
-
-
-def _closer(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Return which of two named objects is nearer to the first one, or which of those that a phrase means."""
-    if len(asked.things) == 2:
-        base, others = the_one(scene, asked.things[0]), find(scene, asked.things[1], every=True)
-        if base is None or len(others) < 2:
-            return None
-        nearer = min(others, key=lambda t: (t.room != base[0].room, gap(base[0], t), t.instance))
-        return RuleAnswer(places([nearer], others), min(base[1], nearer.clarity), (nearer, base[0]))
-    three = each_one(scene, asked.things)
-    if three is None:
-        return None
-    (of, a, b), sure = three
-    nearer = min((a, b), key=lambda t: gap(of, t))
-    return RuleAnswer(f"the {nearer.kind}", sure, (nearer, of, b if nearer is a else a))
-
-
 # Several questions in one.
 
 def _several(scene: LabelScene, asked: Query) -> RuleAnswer | None:
@@ -424,7 +397,7 @@ def _subject(part: Query) -> str:
 RULES: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
     **HOMELY, **MEASURING, "exists": _exists, "count": _count, "which": _which, "list": _list, "is": _is,
     **{name: partial(_look, name) for name in LOOKS}, "choice": _choice, "text": written,
-    "where": partial(_placed, place), "room": partial(_placed, _room), "use": _use, "side": _side, "closer": _closer,
+    "where": partial(_placed, place), "room": partial(_placed, _room), "use": _use,
     "rooms": which_rooms, "most": most_rooms, "compare": compare, "several": _several,
 }
 
