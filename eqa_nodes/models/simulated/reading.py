@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.advice import NOT_KNOWN
-from eqa_nodes.core.answerers.common import match_choice
-from eqa_nodes.core.answerers.label.answers import RuleAnswer
+from eqa_nodes.core.answerers.label.answers import RuleAnswer, in_choices
 from eqa_nodes.core.answerers.label.home import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
@@ -240,7 +239,7 @@ def found_in(views: Sequence[Keyframe], question: Question, limits: SightLimits)
     sure = cautious(found.confidence * share, limits)
     if found.text.startswith("no") and _by_absence(query_of(plain)):
         sure = min(sure, limits.surest_no)
-    return _chosen(found._replace(confidence=sure), question)
+    return in_choices(found._replace(confidence=sure), question.choices)
 
 
 def _by_absence(query: Query) -> bool:
@@ -251,10 +250,3 @@ def _by_absence(query: Query) -> bool:
 def cautious(confidence: float, limits: SightLimits) -> float:
     """Convert a confidence of the rules to the one that the model states."""
     return round(min(1.0, confidence / _RULES_SUREST) * limits.surest, 2)
-
-
-def _chosen(found: RuleAnswer, question: Question) -> RuleAnswer | None:
-    if not question.choices:
-        return found
-    index = match_choice(found.text, question.choices)
-    return None if index is None else found._replace(text=question.choices[index])

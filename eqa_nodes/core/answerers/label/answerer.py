@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evidence_from, match_choice
-from eqa_nodes.core.answerers.label.answers import RuleAnswer
+from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evidence_from
+from eqa_nodes.core.answerers.label.answers import RuleAnswer, in_choices
 from eqa_nodes.core.answerers.label.evidence import proving_views
 from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.home import regions_for
@@ -71,23 +71,20 @@ class LabelAnswerer:
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from what the items' views sighted; without items, or to force a guess, by what is usual in homes."""
         asked = query_of(check_question(question.text))
-        self._note([item.keyframe for item in items])
-        found = look_up(LabelScene([item.keyframe for item in items]), asked) if items else None
-        if found is not None and found.open and not question.force_guess:
-            return Answer(abstained=True, receipt=self.spent(), message=found.says)
-        if found is not None:
-            found = None if found.open else _in_choices(found, question)
-        if found is not None:
-            views = proving_views([t.views for t in found.objects], found.measure)
-            return Answer(found.text, found.confidence, evidence=evidence_from(views, _note_of(found)),
-                          receipt=self.spent(), message=found.says)
-        if items and not question.force_guess:
-            reason = "what is asked about was not seen" if asked.form else _not_understood(question)
-            return Answer(abstained=True, receipt=self.spent(), message=reason)
+        views = [item.keyframe for item in items]
+        self._note(views)
+        found = look_up(LabelScene(views), asked) if views else None
+        if found and not found.open and (chosen := in_choices(found, question.choices)):
+            proofs = proving_views([t.views for t in chosen.objects], chosen.measure)
+            return Answer(chosen.text, chosen.confidence, evidence=evidence_from(proofs, _note_of(chosen)),
+                          receipt=self.spent(), message=chosen.says)
+        if views and not question.force_guess:
+            unseen = "what is asked about was not seen" if asked.form else _not_understood(question)
+            return Answer(abstained=True, receipt=self.spent(), message=found.says if found and found.open else unseen)
         text, confidence = guess(asked)
         if question.choices:
             text, confidence = _nearest_choice(text, question.choices), 1.0 / len(question.choices)
-        kind = "forced guess: what is asked about was not seen" if items else "blind guess: no views"
+        kind = "forced guess: what is asked about was not seen" if views else "blind guess: no views"
         return Answer(text, confidence, receipt=self.spent(), message=kind)
 
     def _note(self, views: Sequence[Keyframe]) -> None:
@@ -155,14 +152,6 @@ def _values(view: Keyframe, scene: LabelScene, worth: Mapping[int, float]) -> tu
 def _name(beside: Sequence[Seen]) -> str:
     """Return what a place is called: the room of what is nearest, or stairs, which scans label as objects."""
     return next((t.kind for t in beside if shows_stairs(t.kind)), beside[0].room if beside else "")
-
-
-def _in_choices(found: RuleAnswer, question: Question) -> RuleAnswer | None:
-    """Return the choice that says the same, None when none does."""
-    if not question.choices:
-        return found
-    index = match_choice(found.text, question.choices)
-    return None if index is None else found._replace(text=question.choices[index])
 
 
 def _nearest_choice(text: str, choices: Sequence[str]) -> str:

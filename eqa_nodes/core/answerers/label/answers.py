@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.common import match_choice
 from eqa_nodes.core.answerers.label.evidence import borders
 from eqa_nodes.core.answerers.label.finding import DOORS, HOLDS, LOOKS, SURFACES, find, support_of
 from eqa_nodes.core.answerers.label.scene import LOOKED, LabelScene, Seen, in_region, same_room
@@ -39,6 +40,13 @@ class RuleAnswer(NamedTuple):
     says: str = ""
     open: bool = False
     measure: MeasuredLine | None = None
+
+
+def in_choices(found: RuleAnswer, choices: Sequence[str]) -> RuleAnswer | None:
+    """Return an answer in the words of the choice that says the same, None where none does; as it is without choices.
+    """
+    index = match_choice(found.text, choices) if choices else None
+    return found if not choices else None if index is None else found._replace(text=choices[index])
 
 
 # Which object is meant, and how sure that is.

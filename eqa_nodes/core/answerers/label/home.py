@@ -89,7 +89,7 @@ def _the(rooms: Sequence[str]) -> str:
     return join_list([f"the {room}" for room in rooms])
 
 
-def which_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+def _which_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return which rooms there are, or have such objects, or have none; or how many rooms."""
     thing, one = asked.things[0], asked.things[0].plain()
     if is_room(thing.kind) or thing.kind == "room":
@@ -113,7 +113,7 @@ def which_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     return RuleAnswer(text, sure, tuple(objects)[:3], PROMISE * clearest(objects).clarity)
 
 
-def most_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+def _most_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return which room has most (fewest) of a kind; all that share the first place."""
     thing = asked.things[0].plain()
     found = find(scene, thing, every=True)
@@ -209,10 +209,11 @@ def _wasting(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         return one and RuleAnswer(f"the {one[0].kind}", one[1], (one[0],))
     if found:
         return RuleAnswer("yes", clearest(found).clarity, tuple(found[:3]))
-    return RuleAnswer("no", 0.9 * scene.coverage(room), tuple(scene.in_room(room)[:1])) if scene.looked_over(
-        room) else None
+    shown = tuple(scene.in_room(room)[:1])
+    return RuleAnswer("no", 0.9 * scene.coverage(room), shown) if scene.looked_over(room) else None
 
 
-HOMELY: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
+HOME: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
     "seats": _seats, "enough": _guests, "more": _guests, "fits_two": _fits_two, "sit_for": _sit_for, "hint": _hint,
-    "sign": _hint, "bath": _bath, "wasted_in": _wasting, "wasting": _wasting}
+    "sign": _hint, "bath": _bath, "wasted_in": _wasting, "wasting": _wasting,
+    "rooms": _which_rooms, "most": _most_rooms}

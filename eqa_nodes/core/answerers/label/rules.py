@@ -43,7 +43,7 @@ from eqa_nodes.core.answerers.label.finding import (
     placed,
     support_of,
 )
-from eqa_nodes.core.answerers.label.home import HOMELY, extreme_room, most_rooms, room_exists, which_rooms
+from eqa_nodes.core.answerers.label.home import HOME, extreme_room, room_exists
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.reading import written
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, gap
@@ -237,13 +237,7 @@ def _is(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         name != "state" or looks_so(t, wanted) or opposite(base_state(wanted.state, t.kind), t.kind) == own)]
     if not objects:
         return None
-    if asked.denied and name == "state":
-        return _each(scene, asked, name, objects)
-    if len(objects) == 1 and name != "state":
-        fits = looks_so(objects[0], wanted)
-        said = yes(fits != asked.denied) + ("" if fits else f": {objects[0].attributes[name]}")
-        return RuleAnswer(said, objects[0].clarity, (objects[0],))
-    return _are(scene, asked, name, objects)
+    return _each(scene, asked, name, objects) if asked.denied and name == "state" else _are(scene, asked, name, objects)
 
 
 def _are(scene: LabelScene, asked: Query, name: str, objects: Sequence[Seen]) -> RuleAnswer:
@@ -255,10 +249,12 @@ def _are(scene: LabelScene, asked: Query, name: str, objects: Sequence[Seen]) ->
     fit = [t for t in objects if looks_so(t, asked.predicates[0])]
     others = [t for t in objects if t not in fit]
     truth = {"all": not others, "no": not fit}.get(quantifier, bool(fit))
-    said = "not all" if fit and others and quantifier == "the" else yes(truth)
+    said = "not all" if fit and others and quantifier == "the" else yes(truth != asked.denied)
     decisive, rest = (others, fit) if quantifier in ("all", "the") else (fit, others)
     if (fit and others) or not of_one_kind(thing.room, objects):
         said += f": {with_looks(decisive, name, rest)}"
+    elif name != "state" and len(others) == 1:
+        said += f": {others[0].attributes[name]}"
     sure, promise = sure_of(scene, thing, objects, "state")
     if quantifier in ("any", "all", "no"):
         sure = clearest(decisive).clarity if decisive else sure * scene.overview(thing.room)
@@ -395,10 +391,10 @@ def _subject(part: Query) -> str:
 
 
 RULES: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
-    **HOMELY, **MEASURING, "exists": _exists, "count": _count, "which": _which, "list": _list, "is": _is,
+    **HOME, **MEASURING, "exists": _exists, "count": _count, "which": _which, "list": _list, "is": _is,
     **{name: partial(_look, name) for name in LOOKS}, "choice": _choice, "text": written,
     "where": partial(_placed, place), "room": partial(_placed, _room), "use": _use,
-    "rooms": which_rooms, "most": most_rooms, "compare": compare, "several": _several,
+    "compare": compare, "several": _several,
 }
 
 
