@@ -22,6 +22,8 @@ def query_of_clause(clause: Clause) -> Query | None:
     """Return what is asked, None where that is not clear."""
     if not clause.items or clause.tags[0] == "turn":
         return None
+    if clause.has("which") and sum(t.quantifier == "no" for t in clause.things) > 1:
+        return None  # "which room has no rug and no bed" asks for two things at once
     if clause.has("when", "why", "who") and not clause.has("which", *COMPARED):
         return None
     if any(tag in ("what", "which") and after == "unknown" for tag, after in

@@ -16,7 +16,7 @@ STRONG = ("what", "which", "where", "count", "colour", "material", "condition", 
 LISTING = ("name", "list", "identify", "describe", "give", "report")  # "name the rooms" asks
 AUXILIARY = ("be", "do", "have", "can")
 _BEFORE_UP = ("thing", "be", "it", "have", "place", ",", "or")  # "is the lid up", but not "wake up"
-_AFTER_ON = ("", "or", ",", "and", "in", "at", "if", "but")  # "is it on in the kitchen", but not "on the desk"
+_AFTER_ON = ("", "or", "than", ",", "and", "in", "at", "if", "but")  # "is it on in the kitchen", but not "on the desk"
 _THERE = {**dict.fromkeys(("on top", "sitting on top", "standing on top", "lying on top"), "on"),
           "on top of": "on", "underneath": "under", "below": "under", "inside": "in"}
 _PARTS = frozenset(("lid", "door", "cover", "shade", "lampshade", "seat", "top", "drawer", "lids", "doors", "title"))

@@ -124,7 +124,7 @@ def compared(clause: Clause) -> Query | None:
             pair = tuple(Thing(room=room) for room in clause.rooms[:2])
             size = "larger" if aspect == "more" else "smaller"
             return _compared(clause, "size", size, pair) if len(pair) > 1 else None
-        pair = _pair(clause) if clause.has("than", "or") or len(clause.rooms) > 1 else ()
+        pair = _pair(clause) or _states(clause) if clause.has("than", "or") or len(clause.rooms) > 1 else ()
         return _compared(clause, "more", aspect, pair) if pair else None
     if clause.has("most", "fewest") and clause.has("which", "what", "where") and clause.things:
         return Query("most", (clause.things[0],), aspect="most" if clause.has("most") else "fewest")
@@ -187,6 +187,16 @@ def _pair(clause: Clause) -> tuple[Thing, ...]:
     return tuple(Thing(room=room) for room in rooms) if len(rooms) > 1 else ()
 
 
+def _states(clause: Clause) -> tuple[Thing, ...]:
+    """Return one thing in the two states that are compared: "more windows open than shut"."""
+    said = [p.state for p in clause.said() if p.state]
+    things = [t for t in clause.things if t.kind]
+    if len(things) != 1 or len(said) != 2:
+        return ()
+    room = things[0].room or next(iter(clause.rooms), "")
+    return tuple(things[0].plain()._replace(state=state, room=room) for state in said)
+
+
 def _compared(clause: Clause, form: str, aspect: str, things: tuple[Thing, ...]) -> Query:
     targets = tuple(map(target_of, things))
     compared = Compared(form, targets, aspect, clause.has("different"), clause.has("which", "what", "who"))
@@ -203,7 +213,8 @@ def sized(clause: Clause) -> Query | None:
     aspect, area = _ASPECTS.get(clause.items[at].text, clause.tags[at]), clause.items[at].value == "area"
     thing = clause.main(at)
     if (area or not clause.things) and clause.rooms and (area or not clause.topics):
-        return Query("size", (Thing(room=clause.rooms[0]),), aspect="area", unit=clause.unit)
+        unit = clause.unit or ("foot" if any("feet" in p.text for p in clause.items) else "")
+        return Query("size", (Thing(room=clause.rooms[0]),), aspect="area", unit=unit)
     if thing is None or area:
         return None
     return Query("size", (thing.plain(),), aspect=aspect, unit=clause.unit)
