@@ -117,11 +117,20 @@ def unexplained(clause: Clause, query: Query) -> list[str]:
         else:
             after = clause.tags[at + 1] if at + 1 < len(clause.tags) else ""
             wh = wh and not (item.tag == "unknown" and before in ATTRIBUTES and after in PLACING)
-            known = item.tag != "unknown" or wh or before in ("any", "the") or (
+            known = item.tag != "unknown" or (wh and not _says(clause, at, query)) or before in ("any", "the") or (
                 item.text.endswith("ing") and after == "state")
         if not known:
             doubts.append(item.text)
     return doubts
+
+
+def _says(clause: Clause, at: int, query: Query) -> bool:
+    """Return whether an unknown word is what the question is about: "is comfortable", "what does it cost", "charge"."""
+    before, after = clause.tags[:at], clause.tags[at + 1:at + 2]
+    if before[-1:] in (["be"], ["most"], ["fewest"], ["more"], ["fewer"], ["not"]):
+        return "and" not in clause.tags[at:] and after not in [[tag] for tag in PLACING]  # "what was pushed under"
+    alone = "do" in before and "person" not in before and after in ([], [","])
+    return alone or (query.form == "where" and "can" in before and "person" in before)
 
 
 def _count(clause: Clause) -> Query | None:
@@ -134,7 +143,9 @@ def _count(clause: Clause) -> Query | None:
     if clause.things and rooms and rooms[0].text.endswith("rooms") and clause.items.index(rooms[0]) == at + 1:
         query = _rooms(clause)
         return query and query._replace(aspect="count")
-    thing = clause.main(at)
+    asked = next((p.thing for p in clause.items[at + 1:at + 2]), None)
+    bare = asked is not None and not asked.kind and not asked.use and asked.support is not None
+    thing = asked if bare else clause.main(at)  # "how many things are on the table"
     if thing is None or clause.tags[at + 1:at + 2] in (["unknown"], ["unit"]) or not (thing.kind or thing.use or (
             thing.looks or clause.said(thing))):
         return None

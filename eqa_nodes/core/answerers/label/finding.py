@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, facing, gap, same_room
 from eqa_nodes.core.language.english import canonical, normalise
-from eqa_nodes.core.language.naming import by_head, in_group, kept_in, members
+from eqa_nodes.core.language.naming import by_head, in_group, kept_in, known_names, members
 from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.language.states import state_of
 
@@ -117,7 +117,8 @@ def _rank(kind: str, name: str, every: bool) -> int | None:
         return 0
     if not members(name) and is_called(own, name):
         return 0 if single and every else 1 if single or canonical(own) == canonical(name) else 2
-    return 3 if not members(name) and not single and own in _GENERAL and name.endswith(f" {own}") else None
+    general = own in _GENERAL and name.endswith(f" {own}") and name in known_names()  # a "broken chair" is unknown
+    return 3 if general and not single else None
 
 
 def is_called(kind: str, name: str) -> bool:
