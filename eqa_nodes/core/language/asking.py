@@ -9,7 +9,7 @@ from eqa_nodes.core.language.clauses import ATTRIBUTES, AUXILIARY, COMPARED, LIS
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.phrases import PLACING, is_known, is_place
 from eqa_nodes.core.language.query import Query, Thing
-from eqa_nodes.core.language.states import opposite
+from eqa_nodes.core.language.states import opposite, states_of_kind
 from eqa_nodes.core.language.targets import Compared
 from eqa_nodes.core.language.uses import OFFERS
 from eqa_nodes.core.language.weighing import compared, measured, sized, target_of
@@ -62,8 +62,12 @@ def asked_again(clause: Clause, query: Query, short: bool = False) -> Query | No
 
 
 def which_one(clause: Clause, told: Query | None) -> Query | None:
-    """Return what a bare "which?" asks after what was told: "one of the lamps is on: which?"."""
-    if clause.tags != ["which"] or told is None or told.denied:
+    """Return what a bare "which?" or "what is it?" asks after what was told or asked: "one of the lamps is on: which?"."""
+    if told is None or told.denied:
+        return None
+    if told.form == "exists" and not told.things[0].kind and clause.tags == ["what", "be", "it"]:
+        return Query("list", told.things)
+    if clause.tags != ["which"]:
         return None
     if told.form == "is":
         return Query("which", (told.things[0]._replace(number=0, quantifier="").told(told.predicates[0]),))
@@ -100,10 +104,12 @@ def unexplained(clause: Clause, query: Query) -> list[str]:
         thing = item.thing
         if thing is not None and is_place(thing):
             known = re.sub(r"^\d ", "", thing.room) in {*rooms, "house", "room"} or before == "out_of"
+        elif thing is not None and not thing.kind and not thing.use and clause.tags[at + 1:at + 2] == ["unknown"]:
+            item, known = clause.items[at + 1], False  # "is there anything cuddly"
         elif thing is not None:
             aside = (not is_known(thing) and (at <= cue or before in ("from", "at", "but"))) or (
                 bool(at) and clause.items[at - 1].text == "for")
-            known = thing.kind in _PLAIN or before in ("which", "what") or aside or (
+            known = (query.form == "passes" and bool(query.metres)) or thing.kind in _PLAIN or before in ("which", "what") or aside or (
                 canonical(thing.kind) in kinds or thing.use in kinds - {""})
         elif item.tag in ("state", "is_colour", "is_material"):
             known = bool({item.value, opposite(item.value)} & looks) or item.text == "out" or clause.is_verb(at)
@@ -170,9 +176,9 @@ def _attribute(clause: Clause) -> Query | None:
                                                   or " is " in f" {clause.items[at].text} "
                                                   or clause.items[at].text.startswith(("what", "which")))):
         return None
-    if tag == "material" and clause.items[at].text == "made" and not clause.has("what", "which"):
-        return None
     thing = clause.main(at)
+    if clause.items[at].text == "made" and (not clause.has("what", "which") or (thing and states_of_kind(thing.kind))):
+        return None  # "which bed is made"
     if thing is None or (tag in ("colour", "material") and clause.has("or") and len(_options(clause, thing)) > 1):
         return None
     if clause.tags[0] in ("be",) and tag == "colour" and clause.said(thing):
@@ -197,13 +203,14 @@ def _rooms(clause: Clause) -> Query | None:
     if thing is None:
         return Query("rooms", (Thing(named or "room"),))
     thing = clause.with_predicate(thing._replace(room="" if thing.room in (named, "room") else thing.room))
-    if clause.has("not") and thing.unlike is not None and thing.unlike.state:
+    if clause.has("not") and not clause.has("have") and thing.unlike is not None and thing.unlike.state:
         thing = thing._replace(state=opposite(thing.unlike.state), unlike=None)
         return Query("rooms", (thing.plain()._replace(room=named),))
     negated = clause.has("not", "without") or thing.quantifier == "no"
     fixed = any(p.fixed and p.thing is not None and not is_place(p.thing) for p in clause.items) or not clause.things
     if negated:
-        thing = thing._replace(quantifier="no", unlike=None)
+        state = thing.unlike.state if thing.unlike is not None else ""  # "which room does not have a light on"
+        thing = thing._replace(quantifier="no", unlike=None, state=thing.state or state)
     elif not phrase.text.endswith("s") and fixed:
         return Query("room", (thing.plain()._replace(room=thing.room or named),))
     thing = thing._replace(quantifier="no" if negated else "", number=0)
@@ -392,7 +399,8 @@ def _whether(clause: Clause) -> Query | None:
         held = next((p for p in (thing, *predicates) if p.relation == "in" and p.support is not None), None)
         if held is not None and held.support is not None:
             place = held.support._replace(room=held.room or held.support.room)
-            return Query("is", (place,), (Thing(state="full"),))
+            runs = next((p.state for p in (thing, *predicates) if p.state), "full")
+            return Query("is", (place,), (Thing(state=runs),))
         thing = thing._replace(kind="tap")
     if clause.has("forget") and predicates and predicates[-1].state:
         predicates = [Thing(state=opposite(predicates[-1].state))]

@@ -51,7 +51,8 @@ def _phrases() -> dict[tuple[str, ...], tuple[str, str]]:
 
 
 _PHRASES = _phrases()
-_ASIDE = re.compile(r",? (?:when|as|if) (?:you|i|one) (?:face|faces|facing|look at|are facing)\b[^,?.!]*")
+_ASIDE = re.compile(r",? (?:when|as|if) (?:you|i|one) (?:face|faces|facing|look at|are facing)\b[^,?.!]*|"
+                    r",? (?:including|counting) [^,?.!]*|, [^,?.!]* included\b")
 
 
 def sentences(text: str) -> list[list[Word]]:
@@ -83,7 +84,8 @@ _SHORT_FORMS = tuple((re.compile(torn), whole) for torn, whole in (
     (r"\b(what|where|who|how|which)'?re\b(?! \w+ is)", r"\1 are"),
     (r"\b(?:mummy|mum|mom|mommy|mama) and (?:daddy|dad|papa)'?s?\b", "parents"),
     (r"\b(\w+)[- ]year[- ]olds?\b", r"toddler"),
-    (r"(\w+in)'(?=\s|$)", r"\1g"), (r"\bwere (is|are)\b", r"where \1"),
+    (r"(\w+in)'(?=\s|$)", r"\1g"), (r"\b(?:were|wear|ware) (is|are)\b", r"where \1"),
+    (r"\bthing what (?=i|you|we|one)", "thing that "),
     (r"\b(?:have|has|did) (?:we|i|you|they) (?:run|ran) out of\b", "is there no"),
     (r"\b(?:are|am) (?:we|i|you|they) (?:all )?out of\b", "is there no"),
     (r"(?:(?:have|has|did|can|do) )?\b(?:you|(?:any|some)(?:one|body))(?: \w+)? (?:seen|see|found|spotted|spot)\b"

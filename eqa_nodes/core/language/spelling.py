@@ -82,7 +82,7 @@ def _whole_names() -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _mended(word: str) -> str:
-    if len(word) < 4 or not word.isascii() or not word.isalpha() or is_word(word):
+    if len(word) < 3 or not word.isascii() or not word.isalpha() or is_word(word):
         return word
     once = re.sub(r"(.)\1{2,}", r"\1\1", word)  # "offff", "sooofa"
     guesses = [once, re.sub(r"(.)\1", r"\1", once), *([f"{word}g"] if word.endswith("in") else [])]  # "runnin"

@@ -117,7 +117,7 @@ class _Talk:
                            if p.tag == "unit" and not _numbered(segment, p)), "")
         self._asked, self._weak, self._doubtful = list[Query](), list[Query](), list[Query]()
         self.unclear: list[str] = []
-        self._told: Query | None = None  # what the clause before said, as if it had been asked
+        self._told: Query | None = None  # what the clause before asked, or said as if it asked
         self._failed = False  # whether a clause that asks was not understood
         self._half = False  # whether it asked something else of what was spoken of
         self._topics, self._group = list[Thing](), list[Thing]()
@@ -129,7 +129,7 @@ class _Talk:
         clause = self._clause(at)
         query = asked_again(clause, self._asked[-1]) if self._asked else None
         query = query or which_one(clause, self._told) or query_of_clause(clause)
-        self._told = None if clause.asks() else query
+        self._told = query
         odd = unexplained(clause, query) if query is not None else [p.text for p in clause.items if p.tag == "unknown"]
         if query is not None and not odd:
             (self._asked if clause.asks() else self._weak).append(query)

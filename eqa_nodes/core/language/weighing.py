@@ -130,7 +130,7 @@ def compared(clause: Clause) -> Query | None:
         return Query("most", (clause.things[0],), aspect="most" if clause.has("most") else "fewest")
     if clause.has("closer") and clause.things:
         return _closer(clause)
-    if clause.has("same", "different") and (pair := _pair(clause)):
+    if clause.has("same", "different") and not clause.has("what", "where") and (pair := _pair(clause)):
         aspect = next((tag for tag in clause.tags if tag in ("colour", "material", "big")), "colour")
         return _compared(clause, "same", aspect, pair)
     sign = next((p for p in clause.items if p.tag in COMPARED), None)

@@ -118,7 +118,7 @@ def _rank(kind: str, name: str, every: bool) -> int | None:
     if not members(name) and is_called(own, name):
         return 0 if single and every else 1 if single or canonical(own) == canonical(name) else 2
     general = own in _GENERAL and name.endswith(f" {own}") and name in known_names()  # a "broken chair" is unknown
-    return 3 if general and not single else None
+    return 3 if general and not single and not members(name) else None
 
 
 def is_called(kind: str, name: str) -> bool:

@@ -234,10 +234,15 @@ def _is(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     if not name:
         return _is_at(scene, asked)
     objects = [t for t in find(scene, thing, thing.quantifier != "") if (own := t.attributes.get(name)) and (
-        name != "state" or looks_so(t, wanted) or opposite(base_state(wanted.state, t.kind), t.kind) == own)]
+        name != "state" or _is_so(t, wanted) or opposite(base_state(wanted.state, t.kind), t.kind) == own)]
     if not objects:
         return None
     return _each(scene, asked, name, objects) if asked.denied and name == "state" else _are(scene, asked, name, objects)
+
+
+def _is_so(obj: Seen, wanted: Thing) -> bool:
+    """Return whether an object looks as asked; a word of state means what it means of its kind: a lit lamp is on."""
+    return looks_so(obj, wanted._replace(kind=obj.kind))
 
 
 def _are(scene: LabelScene, asked: Query, name: str, objects: Sequence[Seen]) -> RuleAnswer:
@@ -246,7 +251,7 @@ def _are(scene: LabelScene, asked: Query, name: str, objects: Sequence[Seen]) ->
     What one object is enough to settle is told first; whether there is another one only a look round tells.
     """
     thing, quantifier = asked.things[0], asked.things[0].quantifier
-    fit = [t for t in objects if looks_so(t, asked.predicates[0])]
+    fit = [t for t in objects if _is_so(t, asked.predicates[0])]
     others = [t for t in objects if t not in fit]
     truth = {"all": not others, "no": not fit}.get(quantifier, bool(fit))
     said = "not all" if fit and others and quantifier == "the" else yes(truth != asked.denied)
