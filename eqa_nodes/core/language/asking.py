@@ -395,6 +395,8 @@ def _whether(clause: Clause) -> Query | None:
             return Query("exists", (Thing(clause.rooms[0], quantifier="no" if no else ""),))
         return None
     predicates = clause.said(thing)
+    if "all" in clause.tags:
+        thing = thing._replace(quantifier="all")  # "are the windows all closed?"
     if thing.kind == "water":
         held = next((p for p in (thing, *predicates) if p.relation == "in" and p.support is not None), None)
         if held is not None and held.support is not None:

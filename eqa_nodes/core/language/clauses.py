@@ -51,6 +51,9 @@ class Clause:
                     thing = last._replace(quantifier="that")  # "is that one full?"
                 elif thing.kind == "one":
                     thing = thing._replace(kind=kinds[-1] if kinds else last.kind if last else "one")
+                if thing.quantifier == "no" and not thing.kind and thing.relation == "in" and kinds:
+                    out.append(Phrase("state", "empty", "empty"))  # "which bowl has nothing in it"
+                    continue
                 if thing.support is not None and thing.support.kind == "it":
                     other = last if last is not None and last.kind != thing.kind else None
                     thing = thing._replace(support=other, relation=thing.relation if other else "",

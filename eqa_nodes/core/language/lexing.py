@@ -22,7 +22,7 @@ _LONGEST = 5  # words of the longest phrase in the lists
 _MATERIALS = dict(groups("materials"))
 _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:'[^\W\d_]+)*|[?!.;:,\n]| - |--|[\u2013\u2014]|\(|\)")
 _STATES = {"shut": "closed", "close": "closed", "burning": "lit"}  # where no kind of thing is named
-_BRINGS = frozenset(("switched", "turned", "left", "powered", "put", "wide", "hanging", "turn", "switch", "lit", "all",
+_BRINGS = frozenset(("switched", "turned", "left", "powered", "put", "wide", "hanging", "turn", "switch", "lit",
                      "closed", "fired", "standing", "propped", "kept", "swung", "half", "shut", "pulled"))
 _OWNED = re.compile(r"^(.{2,}?)(?:'s|(?<=s)')$")
 

@@ -296,7 +296,7 @@ class _Reader:
         while self.at < len(self.words):
             start = self.at
             more = None if is_place(thing) else self._made_for(thing) or self._lid(thing) or self._told(thing)
-            more = more or self._placed(thing)
+            more = more or self._placed(thing) or self._where(thing)
             if more is None:
                 self.at = start
                 break
@@ -304,6 +304,17 @@ class _Reader:
         if not thing.kind and thing.room == "room" and thing.relation == "with" and thing.support and self.fixed:
             return Thing(room=_room_with(thing.support.kind) or "room")
         return thing
+
+    def _where(self, thing: Thing) -> Thing | None:
+        """Read "the counter where the toaster is": the counter with the toaster."""
+        if self.text() != "where" or thing.support is not None or self._depth or thing.kind not in known_names():
+            return None
+        inner = _Reader(self.words, self.at + 1, self._depth + 1)
+        other = inner.thing()
+        if other is None or not other.kind or inner.tag() not in ("be", "place"):
+            return None
+        self.at = inner.at + 1
+        return thing._replace(relation="with", support=other)
 
     def _made_for(self, thing: Thing) -> Thing | None:
         """Read "bowl for fruit", "stand that holds the umbrellas", "of yellow colour"."""

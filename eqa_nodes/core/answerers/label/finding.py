@@ -177,8 +177,10 @@ def _extremes(objects: Sequence[Seen], thing: Thing, bases: Sequence[Seen]) -> l
     if not size or len(objects) < 2:
         return list(objects)
     values = {t.instance: _measure(t.sides, size) for t in objects}
-    if thing.number > 1:  # "both big ones"
-        return sorted(objects, key=lambda t: values[t.instance], reverse=not is_smaller(size))[:thing.number]
+    if 1 < thing.number < len(objects):  # "both big ones"
+        ranked = sorted(objects, key=lambda t: values[t.instance], reverse=not is_smaller(size))
+        last, next_one = (values[t.instance] for t in ranked[thing.number - 1:thing.number + 1])
+        return ranked[:thing.number] if max(last, next_one) >= _PLAIN_VOLUME * min(last, next_one) else list(objects)
     first = (min if is_smaller(size) else max)(values.values())
     side = side_of(size, (0.0, 0.0, 1.0))
     ratio = 1.01 if size.endswith(("er", "est")) else PLAIN if side else _PLAIN_VOLUME
