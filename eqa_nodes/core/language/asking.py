@@ -114,7 +114,7 @@ def unexplained(clause: Clause, query: Query) -> list[str]:
         elif item.tag in ("state", "is_colour", "is_material"):
             known = bool({item.value, opposite(item.value)} & looks) or item.text == "out" or clause.is_verb(at)
         elif item.tag in (*COMPARED, "than", "same", "different"):
-            known = query.form in ("compare", "closer", "rooms", "room") or item.tag in {t.size for t in told}
+            known = query.form in ("compare", "closer") or item.value in {t.size for t in told}
         elif item.tag in ("not", "without"):
             known = query.denied or "or" in clause.tags or any(t.quantifier == "no" or t.unlike for t in told) or (
                 wh and at < cue) or (query.form == "rooms" and bool(query.things[0].state))
@@ -123,7 +123,7 @@ def unexplained(clause: Clause, query: Query) -> list[str]:
         else:
             after = clause.tags[at + 1] if at + 1 < len(clause.tags) else ""
             wh = wh and not (item.tag == "unknown" and before in ATTRIBUTES and after in PLACING)
-            known = item.tag != "unknown" or (wh and not _says(clause, at, query)) or before in ("any", "the") or (
+            known = item.tag != "unknown" or (wh and (at < cue or not _says(clause, at, query))) or before in ("any", "the") or (
                 item.text.endswith("ing") and after == "state")
         if not known:
             doubts.append(item.text)
@@ -230,7 +230,7 @@ def _rooms_with(clause: Clause, described: Thing) -> Query | None:
 def _asks_room(clause: Clause, at: int) -> bool:
     words = clause.items[at].text.split()
     before = [tag for tag in clause.tags[:at] if tag not in ("from", "the")][-1:]  # "which (one of the) bathrooms"
-    asked = before[0] in ("which", "what", "all", "who") if before else False
+    asked = before[0] in ("which", "what", "all", "who", "count") if before else False
     general = words[-1].rstrip("s") in ("room", "bedroom", "bathroom", "part", "place")
     named = clause.items[at].thing is not None and clause.items[at].thing.room != "house"  # type: ignore[union-attr]
     return general and named and (asked or words[0] in ("every", "each", "all") or (

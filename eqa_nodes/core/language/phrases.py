@@ -243,7 +243,7 @@ class _Reader:
         if self.tag(ahead) == "use":
             ahead += 1
             words.append("use")
-        while self.tag(ahead) not in ("", ",", "or", "and") and not (
+        while self.tag(ahead) not in ("", ",", "or", "and") and not (len(words) > 1 and self.text(ahead) == "for") and not (
                 words and self._asks_again(ahead) and not self._belongs(words, ahead)):
             words.append(self.text(ahead))
             ahead += 1

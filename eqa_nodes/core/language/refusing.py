@@ -32,6 +32,7 @@ _ORDERS = re.compile(r"\b(?:ignore|disregard|forget|override|bypass)\b.*\b(?:rul
                      r"directives?|safety)\b|\bsystem prompt\b|\b(?:your|the) (?:\w+ )?(?:configuration|prompt)\b",
                      re.S)
 _COMMANDS = frozenset(entries("commands"))
+_CAN_YOU = re.compile(rf"(?:please |hey )?(?:can|could|would|will) you (?:please |kindly )?(?:{'|'.join(_COMMANDS)})\b")
 _PRIVATE = frozenset(entries("private_matters"))
 _FUTURE = re.compile(r"\b(?:will|going to)\b.*\b(?:tomorrow|next|years? from now|in (?:an?|\d+) (?:hour|day|week|"
                      r"year)s?|weather)\b|\bcome next\b|\byears? from now\b|\btill next\b", re.S)
@@ -41,6 +42,8 @@ def not_a_question(text: str) -> str:
     """Return why a text is no question about a home, whatever its words are; "" where it may be one."""
     if why := without_words(text):
         return why
+    if _CAN_YOU.match(text.lower()):
+        return ORDER
     letters = [c for c in text if c.isalpha()]
     if not letters:
         return NO_WORDS

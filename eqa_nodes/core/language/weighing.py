@@ -6,13 +6,14 @@ import re
 
 from eqa_nodes.core.language.clauses import AUXILIARY, COMPARED, SIZES, Clause
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.language.phrases import is_known
+from eqa_nodes.core.language.phrases import is_known, is_place
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.targets import Compared, Target
 
 _ORDINALS = {2: ("one", "other"), 3: ("one", "another", "third")}
 _ASPECTS = {"tall": "high", "high": "high", "broad": "wide", "wide": "wide", "long": "long", "deep": "deep",
             "thick": "thick"}
+_EXTREMES = ("largest", "smallest", "tallest", "shortest", "widest", "longest")
 _OPENINGS = ("door", "front door", "passage", "opening", "doorway", "window", "gap", "entrance", "archway", "hatch")
 
 
@@ -133,15 +134,16 @@ def compared(clause: Clause) -> Query | None:
     if clause.has("same", "different") and not clause.has("what", "where") and (pair := _pair(clause)):
         aspect = next((tag for tag in clause.tags if tag in ("colour", "material", "big")), "colour")
         return _compared(clause, "same", aspect, pair)
-    sign = next((p for p in clause.items if p.tag in COMPARED), None)
+    sign = next((p for p in clause.items if p.tag in (*COMPARED, *_EXTREMES)), None)
     if sign is None:
         return None
     pair = _pair(clause)
     if pair:
-        return _compared(clause, "size", sign.tag, pair)
-    thing = clause.main()
+        return _compared(clause, "size", sign.value, pair)
+    room = next((p.thing for p in clause.items if p.thing is not None and is_place(p.thing)), None)
+    thing = clause.main() or room  # "which room is the largest"
     if thing is not None and clause.has("which", "what") and not clause.has("than"):
-        return Query("which", (thing._replace(size=sign.tag, quantifier="", number=0),))
+        return Query("which", (thing._replace(size=sign.value, quantifier="", number=0),))
     return None
 
 
