@@ -103,7 +103,7 @@ def unexplained(clause: Clause, query: Query) -> list[str]:
         before = clause.tags[at - 1] if at else ""
         thing = item.thing
         if thing is not None and is_place(thing):
-            known = re.sub(r"^\d ", "", thing.room) in {*rooms, "house", "room"} or before == "out_of"
+            known = thing.quantifier != "other" and re.sub(r"^\d ", "", thing.room) in {*rooms, "house", "room"} or before == "out_of"
         elif thing is not None and not thing.kind and not thing.use and clause.tags[at + 1:at + 2] == ["unknown"]:
             item, known = clause.items[at + 1], False  # "is there anything cuddly"
         elif thing is not None:
@@ -168,7 +168,8 @@ def _count(clause: Clause) -> Query | None:
 def _attribute(clause: Clause) -> Query | None:
     asks = ("which", "what", "where", "colour", "material", "text")
     ordered = clause.tags[:1] == ["condition"] and clause.has(*asks)  # "please state which ..."
-    at = next((i for i, tag in enumerate(clause.tags) if tag in ATTRIBUTES and not (ordered and i == 0)), -1)
+    told = [i for i, tag in enumerate(clause.tags) if tag in ATTRIBUTES and not (ordered and i == 0)]
+    at = next((i for i in told if clause.tags[i] != "text"), next(iter(told), -1))  # "can you say me which colour"
     if at < 0:
         return None
     tag = clause.tags[at]
@@ -320,6 +321,9 @@ def _choice(clause: Clause) -> Query | None:
         return Query("choice", (thing.plain()._replace(room=""),), tuple(Thing(room=room) for room in rooms))
     if thing is None or not ("or" in clause.tags or (len([o for o in options if o.material or o.colour]) > 2)):
         return None
+    colours = tuple(option for option in options if option.colour)
+    if 1 < len(colours) < len(options):  # "which candle is the one that burns, the green or the yellow?"
+        thing, options = next(o for o in options if not o.colour)._replace(kind=thing.kind), colours
     if len(options) > 1:
         moved = thing._replace(relation="", support=None) if options[0].support is thing.support else thing
         if (options[0].colour, options[0].material) == (moved.colour, moved.material):
@@ -413,6 +417,10 @@ def _whether(clause: Clause) -> Query | None:
         if clause.tags[0] not in (*AUXILIARY, "thing", "any", "there") and not clause.told:
             return None
         thing = clause.with_predicate(thing)
+        if not thing.kind and thing.looks == Thing(relation="in", support=thing.support, room=thing.room).looks and (
+                thing.support is not None and "full" in (states_of_kind(thing.support.name_of_kind) or ())):
+            state = "empty" if thing.quantifier == "no" else "full"  # "is there anything in the basket?"
+            return Query("is", (thing.support._replace(room=thing.room or thing.support.room),), (Thing(state=state),))
         return Query("exists", (thing._replace(quantifier="no" if thing.quantifier == "no" else ""),),
                      denied=clause.has("not") and thing.unlike is None)
     if predicates:

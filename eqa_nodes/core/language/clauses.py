@@ -49,13 +49,15 @@ class Clause:
                     thing = last.other() or thing
                 elif thing.kind == "one" and last is not None and not kinds and not thing.looks and item.fixed:
                     thing = last._replace(quantifier="that")  # "is that one full?"
-                elif thing.kind == "one":
-                    thing = thing._replace(kind=kinds[-1] if kinds else last.kind if last else "one")
+                elif thing.kind == "one" and kinds:
+                    thing = thing._replace(kind=kinds[-1])
+                elif thing.kind == "one" and last is not None:
+                    thing = last.told(thing)._replace(quantifier=thing.quantifier, number=thing.number)
                 if thing.quantifier == "no" and not thing.kind and thing.relation == "in" and kinds:
                     out.append(Phrase("state", "empty", "empty"))  # "which bowl has nothing in it"
                     continue
                 if thing.support is not None and thing.support.kind == "it":
-                    other = last if last is not None and last.kind != thing.kind else None
+                    other = last if last is not None and (last.kind, last.use) != (thing.kind, thing.use) else None
                     thing = thing._replace(support=other, relation=thing.relation if other else "",
                                            room=thing.room or (other.room if other else ""))
                 inner = thing.support.support if thing.support is not None else None
@@ -75,7 +77,11 @@ class Clause:
         """Return what the next clause may call "it": what this one asks about, or what it names first."""
         if query is not None and not query.parts and query.things and is_known(query.things[0]):
             thing = query.things[0]._replace(quantifier="", number=0)
+            if query.form == "is" and not self.asks() and query.predicates[0].colour and not query.denied:
+                thing = thing.told(query.predicates[0])  # "one cushion is pink: what colour is the other one?"
             return [thing if thing.kind or thing.use or thing.support is None else thing.support]
+        if spoken and self.tags[0] in PLACING:
+            return [self.with_predicate(spoken[-1])]  # "on the desk stands a lamp"
         return list(spoken[:1])
 
     def places_said(self) -> list[Thing]:

@@ -85,6 +85,7 @@ _SHORT_FORMS = tuple((re.compile(torn), whole) for torn, whole in (
     (r"\b(?:mummy|mum|mom|mommy|mama) and (?:daddy|dad|papa)'?s?\b", "parents"),
     (r"\b(\w+)[- ]year[- ]olds?\b", r"toddler"),
     (r"(\w+in)'(?=\s|$)", r"\1g"), (r"\b(?:were|wear|ware) (is|are)\b", r"where \1"),
+    (r"^(?:wears|wares) (?=the |my )", "where is "),
     (r"\bthing what (?=i|you|we|one)", "thing that "),
     (r"\b(?:have|has|did) (?:we|i|you|they) (?:run|ran) out of\b", "is there no"),
     (r"\b(?:are|am) (?:we|i|you|they) (?:all )?out of\b", "is there no"),

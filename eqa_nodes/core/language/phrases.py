@@ -353,6 +353,8 @@ class _Reader:
         if self.text() not in ("that", "which", "who"):
             return None
         self.at += 1
+        if self.tag() == "have" or (self.tag() == "do" and self.tag(1) == "not" and self.tag(2) == "have"):
+            return self._having(thing)
         if self.tag() != "be":
             return None
         self.at += 1
@@ -373,6 +375,18 @@ class _Reader:
             return thing._replace(unlike=placed)
         return thing._replace(room=placed.room or thing.room, relation=placed.relation or thing.relation,
                               support=placed.support or thing.support)
+
+    def _having(self, thing: Thing) -> Thing | None:
+        """Read "has a window", "does not have a window" of "a room that ..."."""
+        lacks = self.tag() == "do"
+        inner = _Reader(self.words, self.at + (3 if lacks else 1), self._depth + 1)
+        other = inner.thing()
+        if other is None or thing.support is not None or self._depth > 1:
+            return None
+        self.at = inner.at
+        lacks, other = lacks or other.quantifier == "no", other._replace(quantifier="")
+        return thing._replace(unlike=Thing(relation="with", support=other)) if lacks else thing._replace(
+            relation="with", support=other)
 
     def _ends(self, ahead: int) -> bool:
         return self.tag(ahead) in ("", ",", "or", "and", "in", "at", "chatter", "be", "do")

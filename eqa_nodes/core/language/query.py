@@ -56,6 +56,11 @@ class Thing(NamedTuple):
                 f" that is not {unlike.looks}")
         return words
 
+    @property
+    def name_of_kind(self) -> str:
+        """The kind, or the most direct one for its use."""
+        return self.kind or next(iter(self.kinds), "")
+
     def plain(self) -> Thing:
         """Return the phrase without its quantifier, but for "that": one that was spoken of."""
         return self._replace(quantifier="that" if self.quantifier == "that" else "")
@@ -67,16 +72,16 @@ class Thing(NamedTuple):
         return self._replace(**said)
 
     def other(self) -> Thing | None:
-        """Return "the other one": unlike this one in its looks or on another place, else in another room.
+        """Return "the other one": of another colour, material or state, else in another place or another room.
 
         None where nothing tells them apart.
         """
-        unlike = Thing(colour=self.colour, material=self.material, state=self.state, relation=self.relation,
-                       support=self.support)
-        if unlike != Thing():
-            return Thing(self.kind, self.room, kinds=self.kinds, use=self.use, unlike=unlike)
-        unlike = Thing(room=self.room)
-        return Thing(self.kind, kinds=self.kinds, use=self.use, unlike=unlike) if self.kind and self.room else None
+        for names in (("colour",), ("material",), ("state",), ("relation", "support"), ("room",)):
+            if getattr(self, names[0]):
+                told = {name: getattr(self, name) for name in names}
+                bare = self._replace(**dict.fromkeys(names, ""), quantifier="", number=0)
+                return bare._replace(support=bare.support or None, unlike=Thing(**told))
+        return None
 
     @property
     def looks(self) -> str:

@@ -132,12 +132,13 @@ class _Talk:
         self._told = query
         odd = unexplained(clause, query) if query is not None else [p.text for p in clause.items if p.tag == "unknown"]
         if query is not None and not odd:
-            (self._asked if clause.asks() else self._weak).append(query)
+            aside = clause.has("tell") and -1 < clause.at("not") < clause.at("tell")  # "I never know what is on"
+            (self._asked if clause.asks() and not aside else self._weak).append(query)
         else:
             self.unclear = odd if clause.asks() or not self.unclear else self.unclear
             self._doubtful += [query] if query is not None else []
             self._failed = self._failed or (clause.asks() and not clause.is_tag())
-            about = bool(clause.things) or (clause.has("it") and bool(self._topics))
+            about = bool(clause.things) or (clause.has("it", "which") and bool(self._topics))
             self._half = self._half or (about and clause.has("what", "which", "count", "colour"))
         self._remember(clause, query, self._cut[at])
 

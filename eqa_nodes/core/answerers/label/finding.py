@@ -257,6 +257,8 @@ def _relates(scene: LabelScene, obj: Seen, relation: str, base: Seen) -> bool:
         return False
     if relation == "under":
         return _is_under(obj, base)
+    if relation == "next to" and obj.attributes.get("relation") == "ceiling":
+        return False  # it hangs above the room, not beside anything in it
     return gap(obj, base) < _WITHIN_M.get(relation, 0.0) and _is_towards(obj, relation, base)
 
 
