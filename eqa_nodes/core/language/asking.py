@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from eqa_nodes.core.language.clauses import ATTRIBUTES, AUXILIARY, COMPARED, LISTING, STRONG, Clause
+from eqa_nodes.core.language.clauses import ATTRIBUTES, AUXILIARY, COMPARED, LISTING, Clause
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.phrases import PLACING, is_known, is_place
 from eqa_nodes.core.language.query import Query, Thing
@@ -15,7 +14,6 @@ from eqa_nodes.core.language.uses import OFFERS
 from eqa_nodes.core.language.weighing import compared, measured, sized, target_of
 
 _FOR_EACH = ("where", "room", "colour", "material", "state", "size")
-_PLAIN = ("", "wall", "floor", "ceiling", "water")
 
 
 def query_of_clause(clause: Clause) -> Query | None:
@@ -62,7 +60,7 @@ def asked_again(clause: Clause, query: Query, short: bool = False) -> Query | No
 
 
 def which_one(clause: Clause, told: Query | None) -> Query | None:
-    """Return what a bare "which?" or "what is it?" asks after what was told or asked: "one of the lamps is on: which?"."""
+    """Return what a bare "which?" or "what is it?" asks after what was told: "one of the lamps is on: which?"."""
     if told is None or told.denied:
         return None
     if told.form == "exists" and not told.things[0].kind and clause.tags == ["what", "be", "it"]:
@@ -86,57 +84,6 @@ def _each(clause: Clause, query: Query) -> Query:
                   for t in named[:4])
     compared = Compared("each", tuple(target_of(part.things[0]) for part in parts), query.form)
     return Query("several", tuple(part.things[0] for part in parts), parts=parts, compared=compared)
-
-
-def unexplained(clause: Clause, query: Query) -> list[str]:
-    """Return the words of the clause that its reading does not account for."""
-    told = _all_things(query)
-    kinds = {canonical(t.kind) for t in told} | {t.use for t in told}
-    rooms = {room for t in told for room in (t.room, t.other_room, t.kind)}
-    looks = {look for t in told for look in (t.state, t.colour, t.material)} - {""}
-    if query.compared is not None:
-        looks.add(query.compared.aspect)
-    wh = query.form not in ("is", "exists", "side") and clause.asks()
-    cue = next((i for i, tag in enumerate(clause.tags) if tag in STRONG), 0)
-    doubts = []
-    for at, item in enumerate(clause.items):
-        before = clause.tags[at - 1] if at else ""
-        thing = item.thing
-        if thing is not None and is_place(thing):
-            known = thing.quantifier != "other" and re.sub(r"^\d ", "", thing.room) in {*rooms, "house", "room"} or before == "out_of"
-        elif thing is not None and not thing.kind and not thing.use and clause.tags[at + 1:at + 2] == ["unknown"]:
-            item, known = clause.items[at + 1], False  # "is there anything cuddly"
-        elif thing is not None:
-            aside = (not is_known(thing) and (at <= cue or before in ("from", "at", "but"))) or (
-                bool(at) and clause.items[at - 1].text == "for")
-            known = (query.form == "passes" and bool(query.metres)) or thing.kind in _PLAIN or before in ("which", "what") or aside or (
-                canonical(thing.kind) in kinds or thing.use in kinds - {""})
-        elif item.tag in ("state", "is_colour", "is_material"):
-            known = bool({item.value, opposite(item.value)} & looks) or item.text == "out" or clause.is_verb(at)
-        elif item.tag in (*COMPARED, "than", "same", "different"):
-            known = query.form in ("compare", "closer") or item.value in {t.size for t in told}
-        elif item.tag in ("not", "without"):
-            known = query.denied or "or" in clause.tags or any(t.quantifier == "no" or t.unlike for t in told) or (
-                wh and at < cue) or (query.form == "rooms" and bool(query.things[0].state))
-        elif item.text in ("the", "any", "no") and clause.tags[at + 1:at + 2] == ["unknown"]:
-            known = at < cue or clause.tags[at + 2:at + 3] == ["place"]
-        else:
-            after = clause.tags[at + 1] if at + 1 < len(clause.tags) else ""
-            wh = wh and not (item.tag == "unknown" and before in ATTRIBUTES and after in PLACING)
-            known = item.tag != "unknown" or (wh and (at < cue or not _says(clause, at, query))) or before in ("any", "the") or (
-                item.text.endswith("ing") and after == "state")
-        if not known:
-            doubts.append(item.text)
-    return doubts
-
-
-def _says(clause: Clause, at: int, query: Query) -> bool:
-    """Return whether an unknown word is what the question is about: "is comfortable", "what does it cost", "charge"."""
-    before, after = clause.tags[:at], clause.tags[at + 1:at + 2]
-    if before[-1:] in (["be"], ["most"], ["fewest"], ["more"], ["fewer"], ["not"]):
-        return "and" not in clause.tags[at:] and after not in [[tag] for tag in PLACING]  # "what was pushed under"
-    alone = "do" in before and "person" not in before and after in ([], [","])
-    return alone or (query.form == "where" and "can" in before and "person" in before)
 
 
 def _count(clause: Clause) -> Query | None:
@@ -447,17 +394,6 @@ def _whether(clause: Clause) -> Query | None:
     if clause.rooms and clause.tags[0] == "be":
         return Query("is", (thing._replace(room=""),), (Thing(room=clause.rooms[0]),))
     return None
-
-
-def _all_things(query: Query) -> list[Thing]:
-    """Return every phrase of a query, with those inside of others."""
-    found: list[Thing] = []
-    waiting = [*query.things, *query.predicates]
-    while waiting:
-        thing = waiting.pop()
-        found.append(thing)
-        waiting += [t for t in (thing.support, thing.other_support, thing.unlike) if t is not None]
-    return found
 
 
 def _offered(thing: Thing) -> Thing:

@@ -243,7 +243,7 @@ class _Reader:
         if self.tag(ahead) == "use":
             ahead += 1
             words.append("use")
-        while self.tag(ahead) not in ("", ",", "or", "and") and not (len(words) > 1 and self.text(ahead) == "for") and not (
+        while self.tag(ahead) not in ("", ",", "or", "and") and not (
                 words and self._asks_again(ahead) and not self._belongs(words, ahead)):
             words.append(self.text(ahead))
             ahead += 1
@@ -261,7 +261,7 @@ class _Reader:
         """Return whether what follows belongs to a use: "work on a computer", "find something to read"."""
         more = [self.text(ahead + i) for i in range(3)]
         reads = self.text(ahead) == "find" and self.tag(ahead + 1) == "name" and "which" in words
-        return reads or (self.text(ahead) == "on" and purpose_of(" ".join(words))[1] < purpose_of(
+        return reads or (self.text(ahead) in ("on", "for") and purpose_of(" ".join(words))[1] < purpose_of(
             " ".join((*words, *more)))[1])
 
     def _use_there(self, thing: Thing, ahead: int) -> Thing:
@@ -287,6 +287,8 @@ class _Reader:
             return True
         if self.tag(ahead) in ("colour", "what", "where", "which"):
             return True
+        if self.text(ahead) == "for" and self.tag(ahead + 1) == "the":
+            return True  # "a place to sleep for a guest", unless "for" belongs to the use: "to go for a run"
         rest = _Reader(self.words, self.at + ahead + 1, self._depth + 1)
         place = rest.thing() if self.tag(ahead) in (*PLACING, "from") and self._depth < 2 else None
         return place is not None and (is_place(place) or (self.tag(ahead) in ("on", "under") and rest.fixed))

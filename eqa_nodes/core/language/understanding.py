@@ -12,10 +12,11 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from eqa_nodes.core.language.asking import asked_again, query_of_clause, unexplained, which_one
+from eqa_nodes.core.language.asking import asked_again, query_of_clause, which_one
 from eqa_nodes.core.language.clauses import AUXILIARY, SIZES, STRONG, Clause
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.following import located, with_place
+from eqa_nodes.core.language.gate import unexplained
 from eqa_nodes.core.language.inferences import inferred, query_of_sentence
 from eqa_nodes.core.language.lexing import plain, sentences
 from eqa_nodes.core.language.naming import members

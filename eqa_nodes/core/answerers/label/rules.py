@@ -56,7 +56,7 @@ from eqa_nodes.core.language.uses import purpose_of
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
 _WHICH_ONE = 0.45  # of an answer about several things of which one was spoken of
-_NUMBERED = ("exists", "count", "which", "compare", "enough", "more", "several")  # forms whose rules count by themselves
+_NUMBERED = ("exists", "count", "which", "compare", "enough", "more", "several")  # whose rules count by themselves
 _ZERO = 0.8  # of the confidence that there is none, where the question expects some
 _PLACES = 4  # places of one name that are named before the rest is counted
 
