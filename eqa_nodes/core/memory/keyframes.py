@@ -42,7 +42,8 @@ class KeyframeConfig:
         "Mean difference of brightness-normalised thumbnails (0 to 1) from which the scene has changed.")
     jpeg_quality: Percent = constant(90, "JPEG quality of the stored images (1 to 100).")
     refresh_s: NotNegative = setting(4 * 3600.0,
-        "Age in seconds, by the stamps, after which a view is stored again when the robot sees it again.")
+        "Age in seconds, by the stamps, after which a view, or of a labelled one the picture of an object in it, is "
+        "stored again when the robot sees it again.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "keyframes")
@@ -52,6 +53,7 @@ class KeyframeConfig:
 
 
 Cell = tuple[int, int, int]
+EARLIER = "earlier"  # reason of a view that only earlier patrols have pictures of: it is new if an object in it is
 VIEW_QUALITY = 90  # JPEG quality of the last view of an episode
 _SMALL_QUALITY = 80
 SAME_TURN_DEG = 5.0  # two views that differ by less show the same image unless the scene has changed
@@ -80,6 +82,7 @@ class KeyframeCandidate:
 
     def __init__(self, frame: Frame, possible: Iterable[Label], seen: Callable[[], Iterable[Sighting]]) -> None:
         self._frame, self._seen = frame, seen
+        self.labelled = frame.labels is not None
         self.stamp_ns = frame.stamp_ns
         m = frame.map_from_camera()
         self.position = float(m[0, 3]), float(m[1, 3]), float(m[2, 3])
@@ -147,7 +150,8 @@ class Novelty:
 
     stored, knows: access to the memory, called on demand: return the views of a cell, and whether an item of content
     was ever in view. So opening a memory of a million views reads none of them.
-    until_ns: views with later stamps are not trusted; what they show counts as new.
+    until_ns: views with later stamps are not trusted; what they show counts as new. patrol_began_ns: stamp of the first
+    look of this patrol; what earlier views show may have changed.
     """
 
     def __init__(self, config: KeyframeConfig | None = None,
@@ -156,6 +160,7 @@ class Novelty:
         self.config = config or KeyframeConfig()
         self._stored, self._knows = stored, knows
         self.until_ns: float = math.inf
+        self.patrol_began_ns = -1 << 62
         self._cells: dict[Cell, list[NoveltyView]] = {}
         self._content: set[str] = set()
 
@@ -165,27 +170,32 @@ class Novelty:
         self._content.update(view.content)
 
     def reason(self, view: KeyframeCandidate) -> str:
-        """Return why the view is new ("place", "direction", "content", "change"), or "" when it is not."""
-        c = self.config
+        """Return why the view is new ("place", "direction", "content", "change", EARLIER), or "" when it is not."""
         near = self._near(view)
-        if not near:
-            return "place"
-        alike = [v for v in near if _degrees(v.axis, view.axis) <= c.min_turn_deg]
-        if not alike:
-            return "direction"
+        alike, fresh = self._alike(view, near), [v for v in near if self._is_fresh(v, view)]
+        alike_fresh = [v for v in alike if self._is_fresh(v, view)]
+        if not alike_fresh and not (alike and view.labelled):
+            return "direction" if fresh else "place"
         if self._is_new(view.possible) and self._is_new(view.content):
             return "content"
-        return "change" if self._changed(view, alike) else ""
+        if self._changed(view, alike_fresh):
+            return "change"
+        return "" if any(v.stamp_ns >= self.patrol_began_ns for v in alike_fresh) else EARLIER * view.labelled
 
     def known(self, view: KeyframeCandidate) -> bool:
         """Return whether a remembered view shows the same image."""
-        same = self._same(view, self._near(view))
+        same = self._same(view, [v for v in self._near(view) if self._is_fresh(v, view)])
         return bool(same) and min(difference(v.thumb, view.thumb) for v in same) <= self.config.min_change
 
     def _near(self, view: KeyframeCandidate) -> list[NoveltyView]:
-        oldest = view.stamp_ns - round(self.config.refresh_s * 1e9)
-        return [v for v in self._around(view.position) if oldest <= v.stamp_ns <= self.until_ns
+        return [v for v in self._around(view.position) if v.stamp_ns <= self.until_ns
                 and math.dist(v.position, view.position) <= self.config.min_move_m]
+
+    def _alike(self, view: KeyframeCandidate, near: list[NoveltyView]) -> list[NoveltyView]:
+        return [v for v in near if _degrees(v.axis, view.axis) <= self.config.min_turn_deg]
+
+    def _is_fresh(self, stored: NoveltyView, view: KeyframeCandidate) -> bool:
+        return stored.stamp_ns >= view.stamp_ns - round(self.config.refresh_s * 1e9)
 
     def _is_new(self, content: Iterable[str]) -> bool:
         return any(item not in self._content and not self._knows(item) for item in content)

@@ -20,10 +20,11 @@ from eqa_nodes.core.memory.config import MemoryConfig
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget, over_budget, realign
 from eqa_nodes.core.memory.index import Index, row_of
-from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, Novelty, NoveltyView, jpeg_of
+from eqa_nodes.core.memory.keyframes import EARLIER, Cell, KeyframeCandidate, Novelty, NoveltyView, jpeg_of
 from eqa_nodes.core.memory.ledger import PatrolSpan
 from eqa_nodes.core.memory.maps import moved
 from eqa_nodes.core.memory.objects import Objects, ObjectUpdate
+from eqa_nodes.core.memory.pictures import ObjectPictures
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
@@ -64,6 +65,7 @@ class MemoryStore(MemoryReader):
         with self._lock:
             self._config = config
             self._novelty.config, self._objects.config = config.keyframes, config.objects
+            self._pictures.refresh_ns = round(config.keyframes.refresh_s * 1e9)
 
     def set_now(self, now_ns: int) -> int:
         """Set the current time of the stamps' clock, 0 = unknown; return the number of views with later stamps.
@@ -114,7 +116,7 @@ class MemoryStore(MemoryReader):
             self._maps.saw(frame.stamp_ns)
             self._last_ns = frame.stamp_ns
             self._passed = None
-            keyframe = self._remember(frame, labels, lambda look: bool(self._novelty.reason(look)))
+            keyframe = self._remember(frame, labels, self._novelty.reason)
             if keyframe is None:
                 self._passed = frame, labels
             return keyframe
@@ -127,24 +129,27 @@ class MemoryStore(MemoryReader):
         with self._lock:
             if self._passed is None:
                 return None
-            keyframe = self._remember(*self._passed, lambda look: not self._novelty.known(look))
+            keyframe = self._remember(*self._passed, lambda look: "" if self._novelty.known(look) else "asked for")
             self._passed = None
             return keyframe
 
     def _remember(self, frame: Frame, labels: Mapping[int, Label],
-                  wanted: Callable[[KeyframeCandidate], bool]) -> Keyframe | None:
-        """Write a frame if it is wanted or shows that an object is gone, and its objects."""
+                  reason_of: Callable[[KeyframeCandidate], str]) -> Keyframe | None:
+        """Write a frame if there is a reason or it shows that an object is gone, and its objects."""
         counts = instances(frame, labels, self._config.perception)
         seen = cache(lambda: sightings(frame, labels, self._config.perception, counts))
         look = KeyframeCandidate(frame, [labels[i] for i in counts], seen)
-        new = wanted(look)
+        patrol = ledger.patrol_at(self._patrol, frame.stamp_ns)
+        self._objects.patrol_began_ns = self._novelty.patrol_began_ns = patrol.first_ns
+        reason = reason_of(look)
+        new = reason not in ("", EARLIER)
         if not new and not self._is_time(frame):
             return None
         sighted = self._texts.read(frame, seen()) if new and self._texts is not None else seen()
-        patrol = ledger.patrol_at(self._patrol, frame.stamp_ns)
-        self._objects.patrol_began_ns = patrol.first_ns
         looked = self._look(frame, sighted[:len(seen())])  # a text without an object cannot be gone
         new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the image is the proof
+        wanted = self._pictures.wanted(looked, self._objects.known, frame.stamp_ns, patrol.first_ns)
+        new = new or (reason == EARLIER and wanted)
         keyframe = self._keyframe(frame, sighted) if new else None
         self._write(frame, keyframe, look.view() if new else None, looked, patrol, self._rooms(seen()))
         return None if keyframe is None else moved(keyframe, self._maps.outward())
@@ -208,6 +213,7 @@ class MemoryStore(MemoryReader):
             self.recaller.until_ns = self._novelty.until_ns = self._trust.until_ns
             self._patrol = ledger.running_patrol(self._db, self._maps.session)
             self._objects.patrol_began_ns = self._patrol.first_ns if self._patrol is not None else -1 << 62
+            self._pictures = ObjectPictures(self._db, round(self._config.keyframes.refresh_s * 1e9))
             self._looked_ns = -1 << 62
             self._passed = None
 
@@ -280,6 +286,8 @@ class MemoryStore(MemoryReader):
                 patrol = ledger.write(self._db, self._maps.session, patrol, frame.stamp_ns, looked, rooms)
         self._patrol = patrol if patrol.number else None
         self._objects.apply(looked)
+        if keyframe is not None:
+            self._pictures.add(looked, frame.stamp_ns)
         self._looked_ns = frame.stamp_ns
         if row is not None and keyframe is not None and view is not None:
             self._index.add(row)
