@@ -103,15 +103,15 @@ class Recall:
         from rich.table import Table
 
         from eqa_nodes.cli.printing import shown
-        from eqa_nodes.core.memory.times import time_phrase, unclear_time
+        from eqa_nodes.core.memory.times import time_phrase, times_in
         from eqa_nodes.core.storage.text import stored
         from eqa_nodes.core.types.questions import RecallQuery
 
         with self.file.opened() as store:
             table = Table("view", "score", "why", "when", "where", "shows")
             query = RecallQuery(stored(self.text), self.limit, near=_circle(self.near))
-            if unclear := unclear_time(query.text, store.now_ns):
-                _print(shown(unclear), style="yellow")
+            if fault := times_in(query.text, store.now_ns).fault:
+                _print(shown(fault), style="yellow")
             for view, score, why in store.recall(query):
                 table.add_row(str(view.id), f"{score:.2f}", shown(why), time_phrase(view.stamp_ns, store.now_ns),
                               f"{view.pose.x:.2f}, {view.pose.y:.2f} {shown(view.region)}".strip(),
@@ -134,13 +134,13 @@ class AskMemory:
         from eqa_nodes.cli.printing import shown
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.errors import BadQuestion
-        from eqa_nodes.core.memory.recollect import about_past
-        from eqa_nodes.core.memory.times import time_phrase, unclear_time
+        from eqa_nodes.core.memory.recollect import about_past, past_question
+        from eqa_nodes.core.memory.times import time_phrase
 
         with self.file.opened() as store:
             said = store.recollect(check_question(self.question))
-            if said is None and about_past(self.question) and (unclear := unclear_time(self.question, store.now_ns)):
-                raise BadQuestion(unclear)
+            if said is None and (fault := past_question(self.question, store.now_ns).times.fault):
+                raise BadQuestion(fault)
             if said is None and about_past(self.question) and not store.objects("", 1):
                 raise BadQuestion("this memory holds views but no objects, and questions about the past are answered "
                                   "from objects. A detector adds them (detector:= of a launch file, --detector); eqa "

@@ -21,7 +21,7 @@ from eqa_nodes.core.errors import BadQuestion, EqaError, StorageError
 from eqa_nodes.core.language.conversation import Conversation
 from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory import MemoryStore, open_file
-from eqa_nodes.core.memory.times import unclear_time
+from eqa_nodes.core.memory.recollect import past_question
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import NO_REPLY, Inquiry
 from eqa_nodes.core.types.progress import Progress
@@ -160,8 +160,8 @@ class Memory(_Closing):
         store = self._at_this_time()
         said = store.recollect(question)
         if said is None:
-            raise BadQuestion(unclear_time(question, store.now_ns) or "memory itself answers questions about the past, "
-                              "about objects that it has seen; ask a scene, a history or the robot")
+            raise BadQuestion(past_question(question, store.now_ns).times.fault or "memory itself answers questions "
+                              "about the past, about objects that it has seen; ask a scene, a history or the robot")
         views = [store.keyframe(e.keyframe_id) for e in said.evidence]
         answer = Answer(said.text, said.confidence, evidence=said.evidence, understood=understand(question).said)
         self._conversation.answered(question, said.text)

@@ -124,6 +124,8 @@ class Episode:
             self.report("remembering")
             if (recollection := self.memory.recollection()) is not None:
                 return self.memory.answer(recollection)
+            if (then := self.memory.answer_of_then()) is not None:
+                return then
         if not self.question.may_explore:
             return self.answers.final()
         self.strategy = with_model(self.context, self.answers, self.strategy)

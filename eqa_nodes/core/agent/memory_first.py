@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import partial
 
 from eqa_nodes.core.agent.driving import DriveExecutor
 from eqa_nodes.core.agent.reporting import EpisodeContext
 from eqa_nodes.core.agent.stopping import Answers
 from eqa_nodes.core.answerers.common import answer_of, refusal
+from eqa_nodes.core.language.refusing import NOT_UNDERSTOOD
+from eqa_nodes.core.memory.recollect import past_question
+from eqa_nodes.core.memory.times import WALL_NS, TimesInText, dated, span_phrase, time_phrase
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Answer, Evidence, Recalled, RecallQuery, Recollection
 
@@ -21,9 +26,14 @@ class MemoryFirst:
         self.privileged: tuple[str, ...] = ()
 
     def refused(self) -> Answer | None:
-        """Return the refusal of a question that the answerer does not understand, None if it does or memory answers."""
+        """Return the refusal of a question, or of its time, that is not understood; None if it is or memory answers."""
         refused = self._ledger.asked(lambda question: refusal(self._ports.answerer, question), None, keep=False)
-        return refused if refused is not None and self.recollection() is None else None
+        _, asked = self._asked_time()
+        if (refused is None and not asked.fault) or self.recollection() is not None:
+            return None
+        if asked.fault and (refused is None or refused.message.startswith(NOT_UNDERSTOOD)):
+            return Answer(abstained=True, message=asked.fault)
+        return refused
 
     def recollection(self) -> Recollection | None:
         """Return memory's own answer to a question about the past, None for other questions."""
@@ -37,6 +47,30 @@ class MemoryFirst:
                 and self._look_again(told.evidence[0])):
             answer = self._answers.last = self._told(self.recollection() or told)
         return self._answers.worth_giving(answer)
+
+    def answer_of_then(self) -> Answer | None:
+        """Return the answer about a time that is over, from its views alone; None for other questions."""
+        now_ns, asked = self._asked_time()
+        if asked.window is None or asked.window.last or asked.window.before_ns >= now_ns:
+            return None
+        after_ns, before_ns, phrase, _ = asked.window
+        items = self._ports.memory.recall(RecallQuery(asked.rest, self._config.recall_limit, after_ns, before_ns))
+        if not items:
+            return Answer(abstained=True, message=f"memory holds no view of that time: {phrase!r} is "
+                                                  f"{span_phrase(after_ns, before_ns)}")
+        return self._answers.worth_giving(self._answers.ask(dated(items, partial(time_phrase, now_ns=now_ns))))
+
+    def _asked_time(self) -> tuple[int, TimesInText]:
+        """Return the present time, and the past time that the question asks about.
+
+        A choice of answers and a required guess are not refused. Where a simulator's clock has no date, "this morning"
+        is part of the present.
+        """
+        now_ns, _ = self._ports.odometry.last()
+        asked = past_question(self._question.text, now_ns).times
+        present = now_ns < WALL_NS and re.search(r"\b(?:this|today)\b", self._question.text.lower())
+        return now_ns, asked._replace(fault="") if present or self._question.choices or (
+            self._question.force_guess) else asked
 
     def views_answer(self) -> bool:
         """Return whether remembered views answer the question; old observations must be confirmed by a second look."""

@@ -12,6 +12,7 @@ from eqa_nodes.core.answerers.letters import named_letter, spoken
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language.bad_input import improper, unreadable
 from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.memory.times import times_asked
 from eqa_nodes.core.types.questions import (
     MAX_EVIDENCE,
     Answer,
@@ -132,6 +133,8 @@ def refusal(answerer: Answerer, question: Question) -> Answer | None:
     Of an improper question there is no guess either.
     """
     forbidden = "" if question.choices else improper(question.text)
+    if not question.choices and (asked := times_asked(question.text, 0)).recurring is not None:
+        return Answer(abstained=True, message=asked.fault)
     why = forbidden or answerer.why_unanswerable(question)
     if not why:
         return None

@@ -25,6 +25,7 @@ from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
 from eqa_nodes.core.language.refusing import NOT_UNDERSTOOD, Heard, not_a_question, suggestions, why_not
 from eqa_nodes.core.language.targets import Target, missing_names
+from eqa_nodes.core.language.time_words import asked_times, without
 from eqa_nodes.core.language.uses import purpose_of
 from eqa_nodes.core.language.wording import in_words, question_of
 
@@ -47,7 +48,8 @@ def understand(text: str, before: Exchange | None = None) -> Understood:
         meant = suggestions(reading.heard) if why.startswith(NOT_UNDERSTOOD) else ()
         understood = (question for question in meant if _read(question).query is not None)
         return Understood(None, why=why, suggestions=tuple(islice(understood, _SUGGESTED)), question=text)
-    return Understood(reading.query, in_words(reading.query), question=text)
+    when = " ".join(word.text for word in asked_times(text))
+    return Understood(reading.query, ", ".join(filter(None, (in_words(reading.query), when))), question=text)
 
 
 def _after(text: str, alone: ReadQuestion, before: Exchange) -> Query | None:
@@ -94,6 +96,7 @@ class ReadQuestion(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _read(text: str) -> ReadQuestion:
+    text = without(text, asked_times(text))
     if (query := _inferred(text)) is not None:
         return ReadQuestion(query)
     cut = [segment for words in sentences(text) for segment in _segments(_merged(phrases(words)))]

@@ -16,7 +16,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index, cells_of
 from eqa_nodes.core.memory.keyframes import cell_of, item_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
-from eqa_nodes.core.memory.times import unclear_time, window_of
+from eqa_nodes.core.memory.times import times_in
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import MOVING, TEXT, FloorPixel, Keyframe
 
@@ -52,10 +52,10 @@ def within(selection: ForgetSelection, when: str, now_ns: int) -> ForgetSelectio
     """Return a selection limited to a time in words ("yesterday", "the last two hours"). Raises BadQuestion."""
     if not when.strip():
         return selection
-    window, rest = window_of(when, now_ns)
-    if window is None or window.last or content_words(rest) or unclear_time(when, now_ns):
-        raise BadQuestion(unclear_time(when, now_ns) or f"{when!r} is not a time: say yesterday, this morning, Monday "
-                          "at 3 pm, 18 November, in the last two hours, or before 1 November")
+    window, _, rest, fault = times_in(when, now_ns)
+    if window is None or window.last or content_words(rest):
+        raise BadQuestion(fault or f"{when!r} is not a time: say yesterday, this morning, Monday at 3 pm, 18 November, "
+                          "in the last two hours, or before 1 November")
     return selection._replace(after_ns=window.after_ns, before_ns=window.before_ns)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,23 @@ class MemoryReader:
             return int(self._db.value("SELECT max(keyframe) FROM seen JOIN keyframes ON keyframes.id = keyframe "
                                       "WHERE object = ? AND stamp_ns <= ?",
                                       (object_id, self._trust.until_ns)) or 0)
+
+    def sightings(self, objects: Sequence[MemoryObject], after_ns: int = 0,
+                  before_ns: int = FOR_EVER) -> list[MemoryObject]:
+        """Return objects as the views of a time saw them, oldest view first: room, attributes, last_ns, keyframe_id."""
+        until = min(before_ns, self._trust.until_ns)
+        found = list[MemoryObject]()
+        with self._lock, self._db.storage("read"):
+            for o in objects:
+                for keyframe, bbox, attributes, stamp_ns, seen in self._db.execute(
+                        "SELECT keyframe, bbox, seen.attributes, stamp_ns, sightings FROM seen JOIN keyframes "
+                        "ON keyframes.id = keyframe WHERE object = ? AND stamp_ns BETWEEN ? AND ?",
+                        (o.id, after_ns, until)).fetchall():
+                    box = tuple(json.loads(bbox))
+                    room = next((s.label.room for s in rows.load_sightings(seen) if s.bbox == box), o.room)
+                    found.append(o._replace(room=room, attributes=json.loads(attributes), last_ns=stamp_ns, bbox=box,
+                                            keyframe_id=keyframe, gone_ns=o.gone_ns * (stamp_ns == o.last_ns)))
+        return sorted(found, key=lambda o: (o.last_ns, o.id))
 
     def changes(self, since_ns: int) -> list[Change]:
         """Return the changes since a stamp in the running session's map, the most certain first."""

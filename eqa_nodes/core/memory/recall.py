@@ -38,7 +38,7 @@ from eqa_nodes.core.memory.scoring import (
     newest_first,
     spread,
 )
-from eqa_nodes.core.memory.times import FOR_EVER, TimeWindow, unclear_time, window_of
+from eqa_nodes.core.memory.times import FOR_EVER, TimeWindow, times_in
 from eqa_nodes.core.types.questions import MemoryObject, RecallQuery
 
 _EXACT = 3000  # maximum number of rows with a query's words for ranking all of them
@@ -143,8 +143,8 @@ class Recaller:
     def _understood(self, query: RecallQuery, now_ns: int) -> _Asked:
         window, text, unclear = None, query.text, False
         if text and not (query.after_ns or query.before_ns):
-            window, text = window_of(text, now_ns)
-            unclear = bool(unclear_time(query.text, now_ns))
+            window, _, text, fault = times_in(text, now_ns)
+            unclear = bool(fault)
         after, before = (window.after_ns, window.before_ns) if window else (query.after_ns, query.before_ns)
         before = min(before or FOR_EVER, self.until_ns)
         near = self._maps.circle(query.near)

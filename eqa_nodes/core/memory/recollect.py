@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 from eqa_nodes.core.language.english import COLOURS, canonical, content_words, normalise
 from eqa_nodes.core.language.lexing import CHATTER
 from eqa_nodes.core.language.naming import in_group
+from eqa_nodes.core.language.rooms import is_room, room_name
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
 from eqa_nodes.core.memory.reading import MemoryReader
-from eqa_nodes.core.memory.times import WALL_NS, time_phrase, window_of
+from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS, TimesInText, time_phrase, times_asked, times_in
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence, MemoryObject, Recollection
 
 _THING = r"(?:the |my |our |your |a |an )?(?P<thing>.+?)"
@@ -25,7 +29,9 @@ _WHERE = tuple(re.compile(form) for form in (
     rf"^where (?:was|were) {_THING} last seen$"))
 _CHANGED = re.compile(r"^(?:what (?:has |have |is |things )?(?:been )?"
                       r"(?:changed|change|different|new|moved|gone|missing)|"
-                      r"(?:did|has) anything (?:been )?(?:change|changed|moved|move))\b(?P<rest>.*)$")
+                      r"(?:did|has) anything (?:been )?(?:change|changed|moved|move))\b(?P<thing>.*)$")
+_WAS = re.compile(rf"^where (?:was|were) {_THING}$")
+_IN_ROOM = re.compile(r"(?P<rest>.+) in (?:the |my |our |your )?(?P<room>[^,]+)$")
 _ASKS = re.compile(r"\b(?:when|where|what|(?:did|has) anything)\b.*")
 _SURE, _ONCE, _BY_MEANING = 0.95, 0.8, 0.6  # confidence: seen in several looks, in one, found by meaning only
 
@@ -33,22 +39,61 @@ _SURE, _ONCE, _BY_MEANING = 0.95, 0.8, 0.6  # confidence: seen in several looks,
 def recollect(store: MemoryReader, question: str, now_ns: int) -> Recollection | None:
     """Return memory's answer to "When did you last see ...?", "Where did I leave ...?", "What changed since ...?"
 
-    None for other questions, and if nothing remembered matches: then the robot may look. "Where" questions are answered
-    only if an earlier session knew such an object; for objects new in this session, the answerer judges the views.
+    None for other questions, for a time that is not understood, and if nothing remembered matches: then the robot may
+    look. "Where" questions are answered only if an earlier session knew such an object; for objects new in this
+    session, the answerer judges the views.
     """
-    asked = _as_asked(question)
-    if match := _first(_WHEN, asked):
-        return _when(store, match["thing"], now_ns)
-    if match := _first(_WHERE, asked):
-        return _where(store, match["thing"], now_ns)
-    if match := _CHANGED.match(asked):
-        return _changed(store, match["rest"], now_ns)
-    return None
+    asked = past_question(question, now_ns)
+    if asked.form == "changed":
+        return _changed(store, asked, now_ns)
+    if not asked.form or asked.times.fault:
+        return None
+    fitting, sure = _fitting(store, asked.thing)
+    if not fitting or (asked.form == "where" and not any(store.known_before(o.id) for o in fitting)):
+        return None
+    if asked.form == "was":
+        return _was(store, asked, fitting, sure, now_ns)
+    o = _last(store, asked, fitting)
+    if o is None:
+        return _elsewhere(store, asked, fitting[-1], now_ns)
+    when, where = time_phrase(o.last_ns, now_ns), place_of(o)
+    text = f"{where or 'where the picture shows it'} ({when})" if asked.form == "where" else (
+        ", ".join(filter(None, (when, where))))
+    verify = asked.form == "where" and o.here and not o.gone_ns and asked.times.window is None
+    return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns), verify)
+
+
+class PastQuestion(NamedTuple):
+    """A question that memory itself answers. form: when | where | was | changed, "" for any other question.
+
+    thing, room: what it is about and where, "" for anything and anywhere; times: the time that it names.
+    """
+
+    form: str
+    thing: str
+    room: str
+    times: TimesInText
+
+
+def past_question(question: str, now_ns: int) -> PastQuestion:
+    """Return what a question asks of memory itself."""
+    times = times_asked(question, now_ns)
+    asked, room = _as_asked(times.rest), ""
+    place = _IN_ROOM.match(asked)
+    if place is not None and is_room(normalise(place["room"])):
+        asked, room = place["rest"], room_name(normalise(place["room"]))
+    form, rest = next(_forms(asked), ("", ""))
+    if form == "was" and (times.window is None or times.window.last or times.window.before_ns >= now_ns):
+        form = ""
+    if times.window is None and not times.fault:  # "What is new since Monday?"
+        times = times_in(rest, now_ns)
+        rest = times.rest
+    return PastQuestion(form, rest, room, times)
 
 
 def about_past(question: str) -> bool:
     """Return whether `recollect` may answer a question."""
-    return _is_past(_as_asked(question))
+    return past_question(question, 0).form != ""
 
 
 def _as_asked(question: str) -> str:
@@ -65,38 +110,59 @@ def _as_asked(question: str) -> str:
 
 
 def _is_past(asked: str) -> bool:
-    return bool(_first((*_WHEN, *_WHERE), asked) or _CHANGED.match(asked))
+    return any(form != "was" for form, _ in _forms(asked))
 
 
-def _first(forms: tuple[re.Pattern[str], ...], text: str) -> re.Match[str] | None:
-    return next((match for form in forms if (match := form.match(text))), None)
+def _forms(asked: str) -> Iterator[tuple[str, str]]:
+    """Yield the forms that a question may have, with its words about the thing or the time."""
+    for name, forms in (("when", _WHEN), ("where", _WHERE), ("changed", (_CHANGED,)), ("was", (_WAS,))):
+        yield from ((name, match["thing"]) for form in forms if (match := form.match(asked)))
 
 
-def _when(store: MemoryReader, obj: str, now_ns: int) -> Recollection | None:
-    fitting, sure = _fitting(store, obj)
-    if not fitting:
-        return None
-    o = fitting[-1]
-    text = ", ".join(filter(None, (time_phrase(o.last_ns, now_ns), place_of(o))))
-    return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns))
+def _last(store: MemoryReader, asked: PastQuestion, fitting: Sequence[MemoryObject]) -> MemoryObject | None:
+    """Return the object that was last seen in the room and at the time asked about, as it was then."""
+    window = asked.times.window
+    after_ns, before_ns = (0, FOR_EVER) if window is None else window[:2]
+    there = [o for o in fitting if after_ns <= o.last_ns <= before_ns and _in_room(o, asked.room)]
+    if window is not None or asked.room:
+        seen = [o for o in store.sightings(fitting, after_ns, before_ns) if _in_room(o, asked.room)]
+        there = sorted((*seen, *there), key=lambda o: (o.last_ns, o.id))
+    return there[-1] if there else None
 
 
-def _where(store: MemoryReader, obj: str, now_ns: int) -> Recollection | None:
-    fitting, sure = _fitting(store, obj)
-    if not any(store.known_before(o.id) for o in fitting):
-        return None
-    o = fitting[-1]
-    text = f"{place_of(o) or 'where the picture shows it'} ({time_phrase(o.last_ns, now_ns)})"
-    return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns), verify=o.here and not o.gone_ns)
+def _in_room(o: MemoryObject, room: str) -> bool:
+    return not room or f" {canonical(o.room)}".endswith(f" {canonical(room)}")
 
 
-def _fitting(store: MemoryReader, obj: str) -> tuple[list[MemoryObject], float]:
+def _elsewhere(store: MemoryReader, asked: PastQuestion, o: MemoryObject, now_ns: int) -> Recollection:
+    """Return that an object was not seen in the room or at the time asked about, and where it was seen last."""
+    window = asked.times.window
+    then = ", ".join(filter(None, (f"in the {asked.room}" if asked.room else "", window.phrase if window else "")))
+    seen = ", ".join(filter(None, (time_phrase(o.last_ns, now_ns), place_of(o))))
+    return Recollection(f"I have not seen it {then}; I last saw it {seen}", _ONCE, _proof(store, o, now_ns))
+
+
+def _was(store: MemoryReader, asked: PastQuestion, fitting: Sequence[MemoryObject], sure: float,
+         now_ns: int) -> Recollection | None:
+    """Return where an object was during a time: each place once in a row, with the time at which it was seen there."""
+    window = asked.times.window
+    assert window is not None
+    seen = [o for o in store.sightings(fitting, *window[:2]) if _in_room(o, asked.room)]
+    if not seen:
+        return _elsewhere(store, asked, fitting[-1], now_ns)
+    spells = [list(group) for _, group in groupby(seen, key=place_of)]
+    text = "; ".join(f"{place_of(o) or 'where the picture shows it'} ({time_phrase(o.last_ns, now_ns)})"
+                     for o, *_ in spells)
+    ids = dict.fromkeys(spell[-1].keyframe_id for spell in reversed(spells))
+    return Recollection(text, sure, _views(store, ids, f"{name_of(seen[-1])}, seen {window.phrase}"))
+
+
+def _fitting(store: MemoryReader, thing: str) -> tuple[list[MemoryObject], float]:
     """Return the matching objects, the one seen last at the end, and the confidence in that one.
 
     Without a match by words, only the most similar object counts; objects of another colour than asked for do not.
     """
-    _, text = window_of(obj, store.now_ns)
-    text = spelled(normalise(text))
+    text = spelled(normalise(thing))
     wanted = set(content_words(text))
     found = [o for o in store.objects(text) if _colour_fits(o, wanted)]
     kinds = [o for o in found if set(canonical(o.kind).split()) <= wanted]
@@ -127,15 +193,19 @@ def _views(store: MemoryReader, ids: dict[int, None], note: str) -> tuple[Eviden
     return tuple(Evidence(v.id, v.stamp_ns, v.pose, note) for v in views[:MAX_EVIDENCE])
 
 
-def _changed(store: MemoryReader, rest: str, now_ns: int) -> Recollection | None:
-    """Return what changed since the named time, or since this session began."""
-    window, left = window_of(rest, now_ns)
-    if window is None and now_ns < WALL_NS and (day := window_of(rest, WALL_NS)[0]) is not None:
-        window = day._replace(after_ns=0)  # simulator clocks have no days, and any named day began before the clock
-    since = window.after_ns if window is not None else store.session_began_ns
-    if since is None or (window is None and content_words(left)) or not store.objects(limit=1):
+def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollection | None:
+    """Return what changed since the named time, or since this session began.
+
+    Simulator clocks have no days, and any day that is named began before such a clock.
+    """
+    window, since = asked.times.window, store.session_began_ns
+    if window is not None or (asked.times.fault and now_ns < WALL_NS):
+        since = window.after_ns if window is not None else 0
+    elif asked.times.fault or content_words(asked.thing):
+        return None
+    if since is None or not store.objects(limit=1):
         return None  # "what changed in politics" is not about time; without objects nothing is known
-    changes = store.changes(since)
+    changes = [change for change in store.changes(since) if _in_room(change.object, asked.room)]
     begin = time_phrase(since, now_ns)
     if not changes:
         return Recollection(f"nothing that I have seen since {begin}", _ONCE, _newest(store, begin))

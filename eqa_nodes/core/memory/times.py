@@ -1,55 +1,53 @@
 """Reads times in a text ("yesterday at 3 pm", "between Monday and Wednesday") in local time, and writes times in words.
 
-The library dateparser parses moments ("26 November", "12 am", "Monday at noon"). This module finds such words in a
-text and parses periods: parts of days, durations, weeks, "since", "between".
+core/language/time_words.py finds the words and days.py reads days and times of day, which may stand in any order. Here
+one of them is a window, and two of them are a span.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, time, timedelta
-from functools import cache
+from datetime import datetime
 from typing import NamedTuple
 
+from eqa_nodes.core.language.time_words import (
+    COUNTS,
+    EDGES,
+    NUMBERS,
+    UNITS,
+    VAGUE,
+    WEEKDAYS,
+    TimeToken,
+    asked_times,
+    time_words,
+    without,
+)
+from eqa_nodes.core.memory.days import (
+    BESIDE,
+    PARTS,
+    WORKS,
+    UnclearTime,
+    clock_of,
+    days_of,
+    hours_of,
+    midnight,
+    moment_of,
+    not_understood,
+    part_of,
+)
 from eqa_nodes.core.types.questions import Recalled
 
 FOR_EVER = (1 << 63) - 1  # the largest stamp in a file
 WALL_NS = 10**18  # stamps from 2001 on are calendar times; a simulator's clock begins at 0
 _SECOND = 10**9
 _AROUND_NS = 1800 * _SECOND  # "at 3 pm" includes half an hour before and after it
-
 _OF_TIME = re.compile(r"\b(?:when|how long|since|before|after|earlier|ago|first|last|latest|still|any ?more|"
                       r"chang(?:e|es|ed)|moved|gone|missing|different)\b")
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-            "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30, "half an": 0.5, "half a": 0.5}
-_VAGUE = {"a couple of": (1, 3), "a few": (2, 5), "few": (2, 5), "several": (2, 5)}  # minimum and maximum
-_UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2592000, "year": 31536000}
-_BESIDE = {"day": 0, "week": 1, "month": 7, "year": 30}  # "a week ago" is that day and this many days on both sides
-_PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 23), "night": (21, 30)}
-
-
-def _any(words: Iterable[str]) -> str:
-    return "(?:" + "|".join(sorted(words, key=len, reverse=True)) + ")"
-
-
-_COUNT = rf"(?:\d+(?:\.\d+)?|{_any((*_NUMBERS, *_VAGUE))})"
-_SPELL = rf"{_COUNT} (?:and a half )?{_any(_UNITS)}s?(?: and a half)?(?:,? (?:and )?{_COUNT} {_any(_UNITS)}s?)?"
-_MONTH = (r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
-          r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?")
-_YEAR = r"(?:19|20)\d\d"
-_COUNTED = re.compile(r"\b(?:yesterday|today|ago|this|last|past)\b")  # words relative to the current time
-_NTH = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
-_DATE = (rf"(?:{_NTH}(?: of)? {_MONTH}(?:,? {_YEAR})?|{_MONTH} {_NTH}(?![\w:])(?:,? {_YEAR})?|{_YEAR}-\d\d-\d\d|"
-         rf"\d\d?\.\d\d?\.{_YEAR})")
-_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_DAY = (rf"(?:day before yesterday|yesterday|today|(?:(?:last|past|this past) )?{_WEEKDAY}|{_DATE}|"
-        rf"(?:\d+|{_any(_NUMBERS)}) (?:day|week|month|year)s? ago)")
-_PART = r"(?:morning|afternoon|evening|night)"
-_BARE = r"\d\d?(?::\d\d)?(?: o'clock)?(?![\w:.])"
-_CLOCK = r"(?:\d\d?(?:[:.]\d\d)? ?[ap]\.?m(?:\.|\b)|\d\d?:\d\d(?![\w:])|noon|midday|midnight)"
-_AT = r"(?:,? (?:(?:at|around|about) )?)"
+_HABITS = "questions about habits are not answered yet: name one time, such as yesterday morning or last Monday"
+_TO = ("and", "to", "-", "until", "till", "up to")  # words between the ends of a period
+_DAY_NAMES = ("rel", "weekday", "date", "nth", "ago", "lately", "unit", "month")  # tokens that name a day
 
 
 class TimeWindow(NamedTuple):
@@ -61,60 +59,225 @@ class TimeWindow(NamedTuple):
     last: bool = False
 
 
+class Recurring(NamedTuple):
+    """A repeated time, such as "on weekday mornings". part: of the day, "" = all; weekdays: 0 is Monday."""
+
+    part: str
+    weekdays: tuple[int, ...]
+    phrase: str
+
+
+class TimesInText(NamedTuple):
+    """The time that a text names. rest: the text without it; fault: what is not understood, with words that work."""
+
+    window: TimeWindow | None
+    recurring: Recurring | None
+    rest: str
+    fault: str
+
+
 class _Span(NamedTuple):
     """A period from begin to end (exclusive), ns. around_ns: margin added on both sides of a single moment."""
 
     begin: int
     end: int
     around_ns: int = 0
-    last: bool = False
 
 
-_Words = dict[str, "str | None"]
-
-
-def window_of(text: str, now_ns: int) -> tuple[TimeWindow | None, str]:
-    """Return the time that a text names, relative to `now_ns` in local time, and the text without those words.
+def times_in(text: str, now_ns: int) -> TimesInText:
+    """Return the time that a text names, relative to `now_ns` in local time.
 
     Days and parts of days need calendar stamps; with a simulator's clock only durations are understood.
     """
-    window, rest, _ = _found(text, now_ns)
-    return window, rest
+    return _read(text, time_words(text), now_ns)
 
 
-def unclear_time(text: str, now_ns: int) -> str:
-    """Return a message about a time in a text that is not understood or in the future; "" if there is none."""
-    window, rest, failed = _found(text, now_ns)
-    match = _patterns().timely.search(rest.lower())
-    phrase = (failed if window is None and failed else match[0] if match else "").strip()
-    if window is not None and window.after_ns > now_ns and "future" not in window.phrase:
-        phrase = window.phrase
-    elif not phrase or match is None:
-        return ""
-    elif not match["ahead"]:
-        if now_ns < WALL_NS:
-            return (f"{phrase!r} is not understood here, because a simulator's stamps have no date: say in the last 10 "
-                    "minutes")
-        date = re.search(_DATE, phrase)
-        if date and _parsed(date[0], now_ns) is None:
-            return f"{date[0]!r} is not in the calendar: name another day"
-        return (f"{phrase!r} is not understood as a time: say yesterday evening, Monday at 3 pm, 18 November, two "
-                "hours ago, in the last 3 days, since 9:00, or between 12:00 and 13:30")
+def times_asked(question: str, now_ns: int) -> TimesInText:
+    """Return the time that a question asks about, if it asks about the past; times in its other sentences stay."""
+    return _read(question, asked_times(question), now_ns)
+
+
+def _read(text: str, words: Sequence[TimeToken], now_ns: int) -> TimesInText:
+    if not words:
+        return TimesInText(None, None, text, "")
+    rest, phrase = without(text, words), " ".join(word.text for word in words)
+    try:
+        if (recurring := _recurring(words, phrase)) is not None:
+            return TimesInText(None, recurring, rest, f"{phrase!r} is a repeated time, and {_HABITS}")
+        if any(word.name == "last" for word in words):
+            return TimesInText(TimeWindow(0, now_ns, phrase, True), None, rest, "")
+        span = _window(words, phrase, now_ns)
+    except UnclearTime as fault:
+        return TimesInText(None, None, rest, str(fault))
+    except (OverflowError, ValueError):
+        return TimesInText(None, None, rest, f"{phrase!r} is not in the calendar: name another day")
+    begin, end = max(0, span.begin - span.around_ns), span.end + span.around_ns - 1
+    if begin > now_ns and words[0].name != "future":
+        return TimesInText(None, None, rest, _ahead(phrase))
+    return TimesInText(TimeWindow(begin, max(1, min(FOR_EVER, end)), phrase), None, rest, "")  # 0 would be no limit
+
+
+def _ahead(phrase: str) -> str:
     return f"{phrase!r} lies in the future, but memory holds the past: name an earlier time"
 
 
-def _found(text: str, now_ns: int) -> tuple[TimeWindow | None, str, str]:
-    """Return the window, the text without its words, and words that look like a time but could not be parsed."""
-    lowered, failed = text.lower(), ""
-    for pattern, reading in _patterns().found:
-        if (match := pattern.search(lowered)) is None:
-            continue
-        if (span := reading(match.groupdict(), now_ns)) is not None:
-            rest = " ".join((text[:match.start()] + " " + text[match.end():]).split())
-            before = max(1, min(FOR_EVER, span.end + span.around_ns - 1))  # 0 would mean no limit
-            return TimeWindow(max(0, span.begin - span.around_ns), before, match[0].strip(), span.last), rest, ""
-        failed = failed or match[0]
-    return None, text, failed
+def _recurring(words: Sequence[TimeToken], phrase: str) -> Recurring | None:
+    """Return the repeated time among the words; "at night" beside a day is a part of that day."""
+    often = [word for word in words if word.name == "often"]
+    if not often and any(word.name != "at night" for word in words):
+        return None
+    said = " ".join(word.said.get("often", "") for word in often)
+    days = [i for i, day in enumerate(WEEKDAYS) if day in said]
+    days = days or [0, 1, 2, 3, 4] * ("weekday" in said) + [5, 6] * ("weekend" in said) or list(range(7))
+    part = re.search(rf"\b(?:{'|'.join(PARTS)})", phrase)
+    return Recurring(part[0] if part else "", tuple(days), phrase)
+
+
+def _window(words: Sequence[TimeToken], phrase: str, now_ns: int) -> _Span:
+    """Return the period of DAY, "between" A "and" B, "since" A "until" B; a day before these words applies to all."""
+    if words[0].name == "future":
+        return _Span(now_ns + 1, FOR_EVER + 1)
+    (_, base), *clauses = _clauses(words)
+    if clauses and clauses[0][0] in _TO and base:  # Monday to Wednesday, Saturday and Sunday
+        if clauses[0][0] == "and" and not _adjacent(base, clauses[0][1], phrase, now_ns):
+            raise not_understood(phrase)
+        base, clauses = [], [("between", base), *clauses]
+    span = _point(base, phrase, now_ns) if base or not clauses else _Span(0, FOR_EVER)
+    while clauses:
+        (edge, one), *clauses = clauses
+        one = one if not base or _has_day(one) else [*base, *one]
+        if edge == "between" or (edge == "from" and clauses):
+            if not clauses or clauses[0][0] not in _TO:
+                raise not_understood(phrase)
+            (_, two), *clauses = clauses
+            found = _between(one, two if not base or _has_day(two) else [*base, *two], phrase, now_ns)
+        else:
+            found = _edge(edge, one, phrase, now_ns)
+        span = _Span(max(span.begin, found.begin), min(span.end, found.end), span.around_ns if not found.end else 0)
+    if span.begin >= span.end and not span.around_ns:
+        raise UnclearTime(f"{phrase!r} ends before it begins: {WORKS}")
+    return span
+
+
+_Words = list[TimeToken]
+
+
+def _clauses(words: Sequence[TimeToken]) -> list[tuple[str, _Words]]:
+    """Return the words before the first edge ("since", "between", "to"), and those after each edge."""
+    clauses: list[tuple[str, _Words]] = [("", [])]
+    for word in words:
+        edge = word.name in EDGES
+        if edge:
+            clauses.append((word.said.get("edge") or word.text.split()[0], []))
+        if word.name != "filler" and (not edge or "hour" in word.said):
+            clauses[-1][1].append(word)
+    return clauses
+
+
+def _adjacent(one: _Words, two: _Words, phrase: str, now_ns: int) -> bool:
+    """Return whether a time follows another, so that "Saturday and Sunday" is one period."""
+    second = _point(two, phrase, now_ns).begin
+    return any(_point(one, phrase, now).end == second for now in (now_ns, *([] if _fixed(one) else [second])))
+
+
+def _has_day(words: _Words) -> bool:
+    return any(word.name in _DAY_NAMES or "which" in word.said for word in words)
+
+
+def _between(one: _Words, two: _Words, phrase: str, now_ns: int) -> _Span:
+    """Return the period from A to the end of B; A takes from B what it lacks: a month, a day, "pm", "minutes ago"."""
+    end = _point(two, phrase, now_ns)
+    firsts = _completed(one, two)
+    spans = [_point(words, phrase, now_ns) for words in firsts]
+    if two[-1].name == "ago":  # 10 and 20 minutes ago, or 20 and 10
+        return _Span(min(end.begin, spans[0].begin), max(end.end, spans[0].end))
+    spans += [_point(words, phrase, end.begin) for words in firsts if not _fixed(words)]
+    begins = [span.begin for span in spans if span.begin <= end.begin]
+    if not begins:
+        raise UnclearTime(f"{phrase!r} ends before it begins: {WORKS}")
+    return _Span(max(begins), end.end)
+
+
+def _fixed(words: _Words) -> bool:
+    """Return whether a time is counted from now, so that it cannot be counted from the end of a span."""
+    return any(word.name in ("rel", "ago", "lately", "unit") or "which" in word.said for word in words)
+
+
+def _completed(one: _Words, two: _Words) -> list[_Words]:
+    """Return the first time of a span with what only the second names; for "12 and 1 pm" both halves of the day."""
+    bare = next((word for word in one if "hour" in word.said or word.name == "nth"), None)
+    number = "" if bare is None else bare.said.get("hour") or bare.said["nth"]
+    for word in two if bare is not None and len(one) == 1 else ():
+        if word.name == "date" and "mark" not in word.said:
+            return [[word._replace(said={**word.said, "day": number})]]
+        if word.name == "ago":
+            return [[word._replace(said={"ago": re.sub(r"^\S+", number, word.said["ago"])})]]
+    clock_only = all(word.name != "part" and ("clock" in word.said or word is bare) for word in one)
+    days = [word for word in two if word.name in _DAY_NAMES or "which" in word.said] if clock_only else []
+    if bare is None or bare.name == "nth":
+        return [[*one, *days]] if bare is None else [one]
+    rest = [*(word for word in one if word is not bare), *days]
+    clock = next((word.said["clock"] for word in two if "clock" in word.said), "")
+    clock = {"noon": "12 pm", "midday": "12 pm", "midnight": "12 am"}.get(clock, clock)
+    if re.search("[ap]", clock):
+        return [[*rest, bare._replace(said={"clock": f"{number} {half}m"})] for half in "ap"]
+    parts = [word for word in two if word.name == "part" and word not in rest]
+    return [[*rest, bare._replace(said={"clock": f"{number}:00"}) if ":" in clock else bare, *parts]]
+
+
+def _edge(edge: str, words: _Words, phrase: str, now_ns: int) -> _Span:
+    """Return the period of "since", "after", "before", "until"; "before 9:00" begins with that day."""
+    span = _point(words, phrase, now_ns, exact=True)
+    if edge in ("since", "ever since", "from", "after"):
+        begin = span.end if edge == "after" else span.begin
+        if begin > now_ns:
+            raise UnclearTime(_ahead(phrase))
+        return _Span(begin, now_ns + 1)
+    begin = 0 if _has_day(words) or now_ns < WALL_NS else _ns(midnight(_local(span.begin)), 0)
+    return _Span(begin, span.begin if edge == "before" else span.end)
+
+
+def _point(words: _Words, phrase: str, now_ns: int, exact: bool = False) -> _Span:
+    """Return the period of a day, a part of a day, a time of day, or a duration. exact: "a week ago" is one day."""
+    for word in words:
+        if word.name == "ahead":
+            raise UnclearTime(_ahead(word.text))
+        if word.name in ("unclear", "future"):
+            raise not_understood(phrase)
+    if len(words) == 1 and (span := _duration(words[0], now_ns)) is not None:
+        return span._replace(around_ns=0) if exact else span
+    if not words:
+        raise not_understood(phrase)
+    if now_ns < WALL_NS:
+        raise UnclearTime(f"{phrase!r} is not understood here, because a simulator's stamps have no date: say in the "
+                          "last 10 minutes")
+    now, part, days = _local(now_ns), part_of(words), days_of(words, _local(now_ns), exact)
+    clocks = [word for word in words if "clock" in word.said or "hour" in word.said]
+    if len(clocks) > 1 or (not clocks and not part and days is None):
+        raise not_understood(clocks[1].text if clocks else phrase)
+    if clocks:
+        moment = moment_of(days, clock_of(clocks[0], part), part, now)
+        return _span(moment, moment)._replace(around_ns=0 if exact else _AROUND_NS)
+    return _span(*(hours_of(days, part, now) if part else days or ()))
+
+
+def _duration(word: TimeToken, now_ns: int) -> _Span | None:
+    """Return the period of "two hours ago", "in the last 3 days", "older than a week"; None for days ago."""
+    text = word.said.get(word.name, "") if word.name in ("ago", "lately", "older") else ""
+    counts = COUNTS.findall(text if text not in UNITS else f"one {text}")
+    count, half, unit, half_after = counts[0] if counts else ("", "", "", "")
+    days = unit in BESIDE and len(counts) == 1 and count not in VAGUE and not half and not half_after
+    if not counts or (word.name == "ago" and days and now_ns >= WALL_NS):
+        return None
+    low = high = 0.0
+    for count, half, unit, half_after in counts:
+        least, most = VAGUE[count] if count in VAGUE else 2 * (NUMBERS.get(count) or float(count),)
+        more = 0.5 if half or half_after else 0.0
+        low, high = low + (least + more) * UNITS[unit], high + (most + more) * UNITS[unit]
+    early, late = (now_ns - round(seconds * _SECOND) for seconds in (high, low))
+    if word.name == "ago":
+        return _Span(early, late, UNITS[unit] * _SECOND // 2 if low == high else 0)
+    return _Span(0, early) if word.name == "older" else _Span(max(0, early), now_ns + 1)
 
 
 def _local(stamp_ns: int) -> datetime:
@@ -130,226 +293,9 @@ def _ns(moment: datetime, fold: int) -> int:
     return round(moment.replace(fold=fold).timestamp() * _SECOND)
 
 
-def _midnight(day: datetime, later: int = 0) -> datetime:
-    return datetime.combine(day.date() + timedelta(days=later), time())
-
-
-def _parsed(words: str, now_ns: int) -> datetime | None:
-    """Return the moment as the library parses it, preferring the past if ambiguous; None if it cannot."""
-    import dateparser  # the first call takes half a second
-
-    moment: datetime | None = dateparser.parse(words, languages=["en"], settings={
-        "RELATIVE_BASE": _local(now_ns), "PREFER_DATES_FROM": "past", "DATE_ORDER": "DMY", "TIMEZONE": "UTC"})
-    return moment
-
-
-def _moment(words: _Words, now_ns: int) -> _Span | None:
-    """Parse a day, part of a day or time of day. A number alone is not a time of day: 9 may be in the evening."""
-    day, part, clock, later = (words.get(name) or "" for name in ("day", "part", "clock", "later"))
-    part = part or later
-    if which := words.get("which"):
-        day = "yesterday" if which == "last" else "today"
-    if re.fullmatch(_BARE, clock) and (part or ":" not in clock):
-        clock = _with_half(clock.removesuffix(" o'clock"), part)
-    if now_ns < WALL_NS or (clock and _parsed(clock, now_ns) is None) or (not clock and words.get("clock")):
-        return None
-    ago = re.fullmatch(r"(.+) (day|week|month|year)s? ago", day)
-    if ago:
-        day = f"{_NUMBERS.get(ago[1], ago[1])} {ago[2]}s ago"
-    moment = _parsed(f"{re.sub('^(this past|past|last) ', '', day)} {clock}".strip(), now_ns)
-    if moment is None:
-        return None
-    if clock:
-        moment += timedelta(days=int(part == "night" and moment.hour < 12))
-        return _span(moment, moment)._replace(around_ns=_AROUND_NS)
-    beside = _BESIDE[ago[2]] if ago else 0
-    if part:
-        first, last = _PARTS[part]
-        return _span(_midnight(moment) + timedelta(hours=first), _midnight(moment) + timedelta(hours=last))
-    return _span(_midnight(moment, -beside), _midnight(moment, beside + 1))
-
-
-def _with_half(clock: str, part: str) -> str:
-    """Return "9" in the evening as "9 pm"; "" without a part of the day, unchanged if it is a 24-hour time."""
-    hour = int(clock.split(":")[0])
-    if hour == 0 or hour > 12:
-        return clock if ":" in clock else f"{clock}:00"
-    early = part == "morning" or (part == "night" and (hour < 6 or hour == 12))
-    return f"{clock} {'am' if early else 'pm'}" if part else ""
-
-
-def _between(words: _Words, now_ns: int) -> _Span | None:
-    """Parse "between A and B", where A may be just a number; a day before or after applies to both."""
-    first, second = words["a"] or "", words["b"] or ""
-    firsts = [first]
-    if re.fullmatch(r"\d+(?::\d\d)?", first):  # "12 and 1 pm", "18 and 20 november", "9 and 10:30"
-        minutes = ":00" if re.match(r"\d+:\d\d", second) and ":" not in first else ""
-        whole = re.sub(r"^\d+(?::\d\d)?", first + minutes, second)
-        firsts = [whole, re.sub(r"([ap])(\.?m)", lambda m: "ap"[m[1] == "a"] + m[2], whole)]
-    if day := words["of"]:
-        firsts, second = [f"{first} {day}" for first in firsts], f"{second} {day}"
-    end = _read(second, now_ns)
-    if end is None:
-        return None
-    spans = [span for text in firsts for now in (now_ns, end.begin)
-             if (now == now_ns or not _COUNTED.search(text)) and (span := _read(text, now)) is not None]
-    if spans and second.endswith("ago"):  # 10 and 20 minutes ago, or 20 and 10
-        return _Span(min(end.begin, spans[0].begin), max(end.end, spans[0].end))
-    begins = [span.begin for span in spans if span.begin <= end.begin]
-    return _Span(max(begins), end.end) if begins else None
-
-
-def _edge(words: _Words, now_ns: int) -> _Span | None:
-    """Parse "since", "after" and "before". "before 9:00" starts with that day, before a day with the oldest stamp."""
-    span = _read(words["edge"] or "", now_ns)
-    if span is None:
-        return None
-    if words["which"] == "since":
-        return _Span(span.begin, now_ns + 1)
-    if words["which"] == "after":
-        return _Span(span.end, max(span.end, now_ns) + 1)
-    clock_only = re.fullmatch(_CLOCK, words["edge"] or "")
-    return _Span(_ns(_midnight(_local(span.begin)), 0) if clock_only else 0, span.begin)
-
-
-def _counts(text: str) -> tuple[float, float, int]:
-    """Return the minimum and maximum seconds of a duration ("two hours and a half"), and the seconds of its unit."""
-    low = high = 0.0
-    unit = 1
-    pattern = rf"({_COUNT}) (and a half )?({_any(_UNITS)})s?( and a half)?"
-    for count, half, name, half_after in re.findall(pattern, text):
-        number = _NUMBERS[count] if count in _NUMBERS else 0.0 if count in _VAGUE else float(count)
-        least, most = _VAGUE.get(count, (number, number))
-        unit, more = _UNITS[name], 0.5 if half or half_after else 0.0
-        low, high = low + (least + more) * unit, high + (most + more) * unit
-    return low, high, unit
-
-
-def _ago(words: _Words, now_ns: int) -> _Span:
-    low, high, unit = _counts(words["ago"] or "")
-    begin, end = (now_ns - round(seconds * _SECOND) for seconds in (high, low))
-    return _Span(begin, end, unit * _SECOND // 2 if low == high else 0)
-
-
-def _lately(words: _Words, now_ns: int) -> _Span:
-    text = words["lately"] or ""
-    _, high, _ = _counts(text if text.removesuffix("s") not in _UNITS else f"one {text}")
-    return _Span(max(0, now_ns - round(high * _SECOND)), now_ns + 1)
-
-
-def _older(words: _Words, now_ns: int) -> _Span:
-    return _Span(0, now_ns - round(_counts(words["older"] or "")[1] * _SECOND))
-
-
-def _calendar(words: _Words, now_ns: int) -> _Span | None:
-    """Parse a calendar week, weekend, month or year; a weekend counts once its Saturday has begun."""
-    if now_ns < WALL_NS:
-        return None
-    today, back, unit = _midnight(_local(now_ns)), words["which"] == "last", words["unit"]
-    if unit == "week":
-        begin = _midnight(today, -today.weekday() - 7 * back)
-        return _span(begin, _midnight(begin, 7))
-    if unit == "weekend":
-        begin = _midnight(today, -((today.weekday() + 2) % 7) - 7 * (back and today.weekday() > 4))
-        return _span(begin, _midnight(begin, 2))
-    if unit == "year":
-        begin = today.replace(year=today.year - back, month=1, day=1)
-        return _span(begin, begin.replace(year=begin.year + 1))
-    begin = (today.replace(day=1) - timedelta(days=int(back))).replace(day=1)
-    return _span(begin, _midnight(begin, 32).replace(day=1))
-
-
-def _month(words: _Words, now_ns: int) -> _Span | None:
-    month, year = words["month"], words["year"] or ""
-    begin = _parsed(f"1 {month or 'january'} {year}".strip(), now_ns) if now_ns >= WALL_NS else None
-    if begin is None:
-        return None
-    return _span(_midnight(begin), _midnight(begin, 32 if month else 366).replace(day=1))
-
-
-def _last_time(words: _Words, now_ns: int) -> _Span:
-    return _Span(0, now_ns + 1, last=True)
-
-
-def _future(words: _Words, now_ns: int) -> _Span:
-    return _Span(now_ns + 1, FOR_EVER + 1)
-
-
-_Reading = Callable[[_Words, int], "_Span | None"]
-# Words before a time in a text, the time, its parser; patterns with more words first.
-_PREPOSITION = r"(?:(?:on|at|in|around|about|during|over|within|from|for|of) )?(?:the )?"
-_SPANS: tuple[tuple[str, str, _Reading], ...] = (
-    (_PREPOSITION, rf"(?P<clock>{_CLOCK}),? (?:on )?(?:the )?(?P<day>{_DAY})", _moment),
-    (_PREPOSITION, rf"(?P<clock>{_BARE}) in the (?P<part>{_PART}),? (?:on |of )?(?:the )?(?P<day>{_DAY})", _moment),
-    (_PREPOSITION, rf"(?P<part>{_PART}) (?:of|on) (?:the )?(?P<day>{_DAY})", _moment),
-    (_PREPOSITION, rf"(?P<day>{_DAY})(?:,?(?: in the| at)? (?P<part>{_PART}))?"
-                   rf"(?:(?:{_AT}|t)(?P<clock>{_CLOCK}|(?<=at ){_BARE})(?: in the (?P<later>{_PART}))?)?", _moment),
-    ("", rf"(?P<which>this|last|to)[ -]?(?P<part>{_PART})(?:{_AT}(?P<clock>{_CLOCK}|(?<=at ){_BARE}))?", _moment),
-    ("(?:at |around |about |^)", rf"(?P<clock>{_CLOCK})", _moment),
-    (_PREPOSITION, rf"(?P<clock>{_BARE}) in the (?P<part>{_PART})", _moment),
-    ("", rf"(?P<ago>{_SPELL}) ago", _ago),
-    ("(?:(?:in|within|during|over|for) )?(?:the )?", rf"(?:last|past) (?P<lately>{_SPELL}|second|minute|hour)",
-     _lately),
-    ("", rf"(?:the )?past (?P<lately>{_any(_UNITS)})", _lately),
-    ("(?:in|within|during|over|for) ", rf"the (?:last|past) (?P<lately>{_any(_UNITS)})", _lately),
-    (_PREPOSITION, r"(?:(?P<which>this|last|past) )?(?P<unit>weekend)", _calendar),
-    (_PREPOSITION, r"(?P<which>this|last) (?P<unit>week|month|year)", _calendar),
-    ("(?:in|during|last) ", rf"(?:(?P<month>{_MONTH}) )?(?P<year>{_YEAR})", _month),
-    ("(?:in|during|last) ", rf"(?P<month>{_MONTH})(?P<year>)", _month),
-)
-_ONE = "(?:the )?(?:" + "|".join(re.sub(r"\(\?P<\w+>", "(?:", core) for _, core, _ in _SPANS) + f"|{_CLOCK})"
-_FORMS: tuple[tuple[str, _Reading], ...] = (
-    (rf"(?:(?:on )?(?:the )?(?P<of>{_DAY}),? )?(?:between|from) (?P<a>{_ONE}|\d+(?::\d\d)?) (?:and|to|until|till) "
-     rf"(?P<b>{_ONE})", _between),
-    (rf"(?<!day )(?P<which>since|after|before) (?P<edge>{_ONE})", _edge),
-    (rf"(?:older|more) than (?P<older>{_SPELL})(?: ago| old)?", _older),
-    *((prefix + f"(?:{core})", reading) for prefix, core, reading in _SPANS),
-    (r"(?:(?:in|from) )?the future", _future),
-    (r"(?:the )?(?:last|most recent) time|most recently", _last_time))
-_TIMELY = (
-    rf"(?P<ahead>\btomorrow\b|\bnext (?:{_WEEKDAY}|{_any(_UNITS)}|weekend)\b|\bin {_SPELL}(?!\w| ago))",
-    rf"\b{_DATE}\b", rf"\b\d+(?:st|nd|rd|th)?(?: of)? {_MONTH}\b", r"\b\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}\b",
-    r"(?:\b(?:at|around|about|by|since|before|after|until|till|between) )?"
-    r"(?:\b(?:half|quarter) (?:past|to) \w+|\b\d\d?(?:[:.]\d\d)? ?(?:[ap]\.?m\b|o'clock)|\b\d\d?:\d\d\b|"
-    r"\b(?:noon|midday|midnight)\b)",
-    r"\b(?:at|around|about|by|since|before|after|until|till) \d\d?(?=[\s?!.,]*$)",
-    r"\bon the \d+(?:st|nd|rd|th)\b", r"\bon (?:mon|tues?|wed|thu|fri|sat|sun)\b", rf"\bof {_MONTH}(?!\w)",
-    rf"\b(?:(?:until|till|by) )?(?:{_WEEKDAY}|yesterday|today|tonight|weekend|fortnight|utc|gmt)\b",
-    r"\b(?:\w+ ){1,2}ago\b",
-    rf"\b(?:last|past|this|previous) (?:\w+ )?(?:{_any(_UNITS)}s?|{_PART})\b",
-    r"\b(?:january|february|april|june|july|august|september|october|november|december)\b")
-
-
-class _Patterns(NamedTuple):
-    """found: times in a text; read: a time and nothing else; timely: words that suggest a time."""
-
-    found: tuple[tuple[re.Pattern[str], _Reading], ...]
-    read: tuple[tuple[re.Pattern[str], _Reading], ...]
-    timely: re.Pattern[str]
-
-
-@cache
-def _patterns() -> _Patterns:
-    """Return the patterns, compiled at first use because that takes a tenth of a second."""
-    return _Patterns(
-        tuple((re.compile(rf"(?<!\w)(?<!next )(?<!until )(?<!till ){form}(?!\w)"), read) for form, read in _FORMS),
-        tuple((re.compile(f"(?:{prefix})?(?:the )?(?:{core})"), read) for prefix, core, read in _SPANS),
-        re.compile("|".join(_TIMELY)))
-
-
-def _read(text: str, now_ns: int) -> _Span | None:
-    """Return the period if the whole text is a time; moments have no margin."""
-    for pattern, reading in _patterns().read:
-        match = pattern.fullmatch(text)
-        span = reading(match.groupdict(), now_ns) if match else None
-        if span is not None:
-            return span
-    return None
-
-
 def about_time(text: str, now_ns: int) -> bool:
     """Return whether a question is about time or change, so that the time of a view matters."""
-    return bool(_OF_TIME.search(text.lower())) or window_of(text, now_ns)[0] is not None
+    return bool(_OF_TIME.search(text.lower())) or times_in(text, now_ns).window is not None
 
 
 def dated(items: Iterable[Recalled], phrase: Callable[[int], str]) -> list[Recalled]:

@@ -238,3 +238,47 @@ def test_with_a_real_memory_a_thing_that_was_moved_is_told_where_it_is_now(tmp_p
     assert answer.text.startswith("in the study, on the desk (")
     assert [o.gone_ns > 0 for o in store.objects("kettle")] == [False, True]
     store.close()
+
+
+@dataclass
+class Diary(Home):
+    """A robot on Friday 20 November 2026 at 15:30 UTC; `queries` are the queries to its memory."""
+
+    now_ns: int = 1_795_188_600 * SECOND
+    queries: list[RecallQuery] = field(default_factory=list)
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        self.queries.append(query)
+        return self.known
+
+
+def test_a_time_that_is_over_is_answered_from_its_views_and_without_a_drive() -> None:
+    diary = Diary(known=[Recalled(view(1), 1.0, "words")])
+    answer = diary.put(Question("Was the lamp in the study on yesterday evening?"))
+    query, = diary.queries
+    assert query.text == "Was the lamp in the study on ?"
+    assert 0 < query.before_ns - query.after_ns < 6 * HOUR < diary.now_ns - query.before_ns
+    assert not answer.abstained and not diary.goals_driven
+    assert answer.understood == "is the lamp in the study on, yesterday evening"
+
+
+def test_a_time_without_views_is_said() -> None:
+    answer = Diary().put(Question("Was the lamp on yesterday evening?"))
+    assert answer.abstained and answer.message.startswith("memory holds no view of that time: 'yesterday")
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("Was the lamp on at 9?", "'at 9' may be in the morning or in the evening: say 9:00 or 21:00"),
+    ("What was on the table on 31 February?", "'31 february' is not in the calendar: name another day"),
+    ("Where is the mug every morning?", "'every morning' is a repeated time, and questions about habits are not "
+     "answered yet: name one time, such as yesterday morning or last Monday")])
+def test_a_time_that_is_not_understood_is_named_before_anything_is_done(text: str, why: str) -> None:
+    diary = Diary(shows={1: 0.9})
+    answer = diary.put(Question(text))
+    assert (answer.abstained, answer.message, diary.goals_driven) == (True, why, [])
+
+
+def test_a_time_in_another_sentence_is_not_asked_about() -> None:
+    diary = Diary(shows={1: 0.9})
+    assert not diary.put(Question("I was out last night. Is the lamp on?")).abstained
+    assert all(not query.after_ns for query in diary.queries)

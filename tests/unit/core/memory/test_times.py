@@ -16,8 +16,7 @@ from eqa_nodes.core.memory.times import (
     span_phrase,
     time_in_recording,
     time_phrase,
-    unclear_time,
-    window_of,
+    times_in,
 )
 
 SECOND, HOUR = 10**9, 3600 * 10**9
@@ -40,7 +39,6 @@ NOW = _ns(2026, 11, 18, 15, 30)  # a Wednesday
     ("the day before yesterday in the morning", (2026, 11, 16, 5), (2026, 11, 16, 12), ""),
     ("this morning", (2026, 11, 18, 5), (2026, 11, 18, 12), ""),
     ("last night", (2026, 11, 17, 21), (2026, 11, 18, 6), ""),
-    ("tonight", (2026, 11, 18, 21), (2026, 11, 19, 6), ""),
     ("keys on Monday afternoon", (2026, 11, 16, 12), (2026, 11, 16, 18), "keys"),
     ("last Wednesday", (2026, 11, 11), (2026, 11, 12), ""),
     ("two hours ago", (2026, 11, 18, 13), (2026, 11, 18, 14), ""),
@@ -63,7 +61,8 @@ NOW = _ns(2026, 11, 18, 15, 30)  # a Wednesday
     ("at noon", (2026, 11, 18, 11, 30), (2026, 11, 18, 12, 30), ""),
     ("at midnight", (2026, 11, 17, 23, 30), (2026, 11, 18, 0, 30), ""),
     ("on Sunday at noon", (2026, 11, 15, 11, 30), (2026, 11, 15, 12, 30), ""),
-    ("on 26 November", (2025, 11, 26), (2025, 11, 27), ""),  # this year's lies ahead
+    ("on 26 March", (2026, 3, 26), (2026, 3, 27), ""),
+    ("on 26 December", (2025, 12, 26), (2025, 12, 27), ""),  # this year's lies ahead
     ("on the 3rd of November at 14:30", (2026, 11, 3, 14), (2026, 11, 3, 15), ""),
     ("Nov. 3, 2024", (2024, 11, 3), (2024, 11, 4), ""),
     ("2026-11-03T15:00", (2026, 11, 3, 14, 30), (2026, 11, 3, 15, 30), ""),
@@ -104,43 +103,31 @@ NOW = _ns(2026, 11, 18, 15, 30)  # a Wednesday
     ("older than 2 weeks", (1970, 1, 1), (2026, 11, 4, 15, 30), ""),
 ])
 def test_a_time_in_words(text: str, begin: tuple[int, ...], end: tuple[int, ...], rest: str) -> None:
-    window, left = window_of(text, NOW)
+    window, _, left, fault = times_in(text, NOW)
     assert window is not None
     assert window.after_ns == max(0, _ns(*begin)) or (begin[0] == 1970 and window.after_ns == 0)
     assert abs(window.before_ns - _ns(*end)) <= 1
     assert left == rest
     assert window.phrase and window.phrase in text.lower()
-    assert not unclear_time(text, NOW) or text == "tonight"
+    assert not fault
 
 
 @pytest.mark.parametrize("text", ["Is the lamp on?", "What is at the door?", "How many days has May?", "a last supper",
                                   "in the second room", "between the bed and the table", "cups around 2 tables", ""])
 def test_no_time(text: str) -> None:
-    assert window_of(text, NOW) == (None, text) and not unclear_time(text, NOW)
-
-
-@pytest.mark.parametrize(("text", "said"), [
-    ("at 25:00", "'at 25:00' is not understood"), ("keys at half past three", "'at half past three' is not understood"),
-    ("at 9", "'at 9' is not understood"), ("between 2 and 3 o'clock", '"3 o\'clock" is not understood'),
-    ("yesterday at 13 am", "'yesterday at 13 am' is not understood"), ("11/3/2026", "'11/3/2026' is not understood"),
-    ("yesterday or Monday", "'monday' is not understood"), ("at 3 pm UTC", "'utc' is not understood"),
-    ("on 31 February", "'31 february' is not in the calendar"), ("31 June at 3 pm", "'31 june' is not in the calendar"),
-    ("tomorrow at 3 pm", "'tomorrow' lies in the future"), ("next Monday", "'next monday' lies in the future"),
-    ("in two hours", "'in two hours' lies in the future"), ("5 December 2027", "'5 december 2027' lies in the future")])
-def test_what_is_not_understood_or_lies_ahead_is_named(text: str, said: str) -> None:
-    assert unclear_time(text, NOW).startswith(said)
+    assert times_in(text, NOW) == (None, None, text, "")
 
 
 def test_the_last_time_is_the_newest() -> None:
-    window, rest = window_of("Where was the mug the last time?", NOW)
+    window, _, rest, _ = times_in("Where was the mug the last time?", NOW)
     assert window is not None and window.last
     assert rest == "Where was the mug ?"
 
 
 def test_a_simulators_clock_knows_durations_only() -> None:
-    assert window_of("yesterday", 90 * SECOND)[0] is None
-    assert unclear_time("yesterday", 90 * SECOND).startswith("'yesterday' is not understood here, because a")
-    window, _ = window_of("30 seconds ago", 90 * SECOND)
+    assert times_in("yesterday", 90 * SECOND).window is None
+    assert times_in("yesterday", 90 * SECOND).fault.startswith("'yesterday' is not understood here, because a")
+    window, *_ = times_in("30 seconds ago", 90 * SECOND)
     assert window is not None and window.after_ns < 60 * SECOND < window.before_ns
 
 
@@ -153,10 +140,10 @@ WORDS = [
 @given(st.text(max_size=40) | st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join),
     st.integers(0, 4 * 10**18))
 def test_any_text_is_read(text: str, now_ns: int) -> None:
-    window, rest = window_of(text, now_ns)
+    window, _, rest, fault = times_in(text, now_ns)
     assert window is None or (window.after_ns >= 0 and window.before_ns > 0)  # 0 would be no bound
     assert len(rest) <= len(text)
-    assert isinstance(unclear_time(text, now_ns), str)
+    assert window is None or not fault
 
 
 @pytest.fixture
@@ -188,7 +175,7 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.mark.usefixtures("place")
 def test_days_and_moments_are_those_of_the_place(now: str, text: str, begin: str, hours: float) -> None:
     """begin: in UTC; a day has 23 or 25 hours where the clock is changed."""
-    window, _ = window_of(text, _utc(now))
+    window, *_ = times_in(text, _utc(now))
     assert window is not None
     assert window.after_ns == _utc(begin)
     assert abs(window.before_ns + 1 - window.after_ns - round(hours * HOUR)) <= 1

@@ -10,7 +10,7 @@ import pytest
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
-from eqa_nodes.core.memory.times import FOR_EVER, window_of
+from eqa_nodes.core.memory.times import FOR_EVER, times_in
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import RecallQuery
 from tests.fixtures.frames import LABELS, frame
@@ -135,5 +135,5 @@ def test_now_is_the_clock_of_the_stamps(stamp_ns: int, clock_ns: int, now_ns: in
 
 
 def test_the_future_is_a_time_in_words() -> None:
-    window, rest = window_of("all views from the future", NOW)
+    window, _, rest, _ = times_in("all views from the future", NOW)
     assert window is not None and (window.after_ns, window.before_ns, rest) == (NOW + 1, FOR_EVER, "all views")

@@ -23,7 +23,7 @@ from eqa_nodes.core.language.english import canonical, number, yes_no
 from eqa_nodes.core.language.understanding import query_of
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.recollect import about_past
-from eqa_nodes.core.memory.times import window_of
+from eqa_nodes.core.memory.times import times_in
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.storage.text import printable, shown_name
 from eqa_nodes.core.types.questions import Answer
@@ -113,7 +113,7 @@ def test_replies_are_read_in_linear_time(reader: str) -> None:
             READERS[reader]((unit * _LONG)[:_LONG] + "\x01")
 
 
-@pytest.mark.parametrize("reader", [query_of, about_past, lambda text: window_of(text, 10 ** 18)])
+@pytest.mark.parametrize("reader", [query_of, about_past, lambda text: times_in(text, 10 ** 18)])
 def test_questions_of_the_greatest_length_are_read_at_once(reader: Callable[[str], object]) -> None:
     for unit in UNITS:
         for begin in ("", "where is the ", "is the ", "how many "):
