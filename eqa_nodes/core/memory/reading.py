@@ -14,7 +14,7 @@ from eqa_nodes.core.memory import ledger, rows
 from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index, cells_of
-from eqa_nodes.core.memory.ledger import PatrolOfObject, PatrolSpan, RoomLooks
+from eqa_nodes.core.memory.ledger import ObjectSpell, PatrolOfObject, PatrolSpan, RoomLooks
 from eqa_nodes.core.memory.maps import Maps, moved, unpack
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS
@@ -93,20 +93,31 @@ class MemoryReader:
 
     def sightings(self, objects: Sequence[MemoryObject], after_ns: int = 0,
                   before_ns: int = FOR_EVER) -> list[MemoryObject]:
-        """Return objects as the views of a time saw them, oldest view first: room, attributes, last_ns, keyframe_id."""
+        """Return objects as they were seen within a time, oldest first: room, attributes, last_ns, keyframe_id.
+
+        They come from the looks of each patrol, which need no stored view (keyframe_id 0), and from the views.
+        """
         until = min(before_ns, self._trust.until_ns)
         found = list[MemoryObject]()
         with self._lock, self._db.storage("read"):
             for o in objects:
-                for keyframe, bbox, attributes, stamp_ns, seen in self._db.execute(
-                        "SELECT keyframe, bbox, seen.attributes, stamp_ns, sightings FROM seen JOIN keyframes "
-                        "ON keyframes.id = keyframe WHERE object = ? AND stamp_ns BETWEEN ? AND ?",
-                        (o.id, after_ns, until)).fetchall():
-                    box = tuple(json.loads(bbox))
-                    room = next((s.label.room for s in rows.load_sightings(seen) if s.bbox == box), o.room)
-                    found.append(o._replace(room=room, attributes=json.loads(attributes), last_ns=stamp_ns, bbox=box,
-                                            keyframe_id=keyframe, gone_ns=o.gone_ns * (stamp_ns == o.last_ns)))
+                views = self._sights(o, after_ns, until)
+                spells = (spell for patrol in self.history(o.id) for spell in patrol.spells)
+                found += views + [_as_seen(o, spell, views) for spell in spells if after_ns <= spell.last_ns <= until]
         return sorted(found, key=lambda o: (o.last_ns, o.id))
+
+    def _sights(self, o: MemoryObject, after_ns: int, until_ns: float) -> list[MemoryObject]:
+        """Return an object as the views of a time saw it."""
+        found = list[MemoryObject]()
+        for keyframe, bbox, attributes, stamp_ns, seen in self._db.execute(
+                "SELECT keyframe, bbox, seen.attributes, stamp_ns, sightings FROM seen JOIN keyframes "
+                "ON keyframes.id = keyframe WHERE object = ? AND stamp_ns BETWEEN ? AND ? ORDER BY stamp_ns",
+                (o.id, after_ns, until_ns)).fetchall():
+            box = tuple(json.loads(bbox))
+            room = next((s.label.room for s in rows.load_sightings(seen) if s.bbox == box), o.room)
+            found.append(o._replace(room=room, attributes=json.loads(attributes), last_ns=stamp_ns, bbox=box,
+                                    keyframe_id=keyframe, gone_ns=o.gone_ns * (stamp_ns == o.last_ns)))
+        return found
 
     def changes(self, since_ns: int) -> list[Change]:
         """Return the changes since a stamp in the running session's map, the most certain first."""
@@ -196,6 +207,14 @@ class MemoryReader:
 
     def _get(self, keyframe_id: int) -> Keyframe:
         return moved(rows.keyframe(self._db, keyframe_id), self._maps.outward())
+
+
+def _as_seen(o: MemoryObject, spell: ObjectSpell, views: Sequence[MemoryObject]) -> MemoryObject:
+    """Return an object as it was seen last in one place and state, with the newest view of that."""
+    attributes = {**o.attributes, "relation": spell.relation, "support": spell.support, "state": spell.state}
+    shown = [view.keyframe_id for view in views if spell.first_ns <= view.last_ns <= spell.last_ns]
+    return o._replace(room=spell.room, attributes={k: v for k, v in attributes.items() if v}, last_ns=spell.last_ns,
+                      keyframe_id=shown[-1] if shown else 0, gone_ns=o.gone_ns * (spell.last_ns == o.last_ns))
 
 
 def views_of_map(db: Database, index: np.ndarray, where: Maps, name: str, until_ns: float,

@@ -60,7 +60,8 @@ def recollect(store: MemoryReader, question: str, now_ns: int) -> Recollection |
     text = f"{where or 'where the picture shows it'} ({when})" if asked.form == "where" else (
         ", ".join(filter(None, (when, where))))
     verify = asked.form == "where" and o.here and not o.gone_ns and asked.times.window is None
-    return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns), verify)
+    then = asked.times.window is not None or asked.room != ""
+    return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns, then), verify)
 
 
 class PastQuestion(NamedTuple):
@@ -153,7 +154,7 @@ def _was(store: MemoryReader, asked: PastQuestion, fitting: Sequence[MemoryObjec
     spells = [list(group) for _, group in groupby(seen, key=place_of)]
     text = "; ".join(f"{place_of(o) or 'where the picture shows it'} ({time_phrase(o.last_ns, now_ns)})"
                      for o, *_ in spells)
-    ids = dict.fromkeys(spell[-1].keyframe_id for spell in reversed(spells))
+    ids = dict.fromkeys(max(o.keyframe_id for o in spell) for spell in reversed(spells))
     return Recollection(text, sure, _views(store, ids, f"{name_of(seen[-1])}, seen {window.phrase}"))
 
 
@@ -182,9 +183,9 @@ def _if_gone(o: MemoryObject, text: str, now_ns: int) -> str:
     return f"{text}; it was gone {time_phrase(o.gone_ns, now_ns)}" if o.gone_ns else text
 
 
-def _proof(store: MemoryReader, o: MemoryObject, now_ns: int) -> tuple[Evidence, ...]:
-    """Return the newest view of an object and then the best one."""
-    ids = dict.fromkeys((store.last_view(o.id), o.keyframe_id))
+def _proof(store: MemoryReader, o: MemoryObject, now_ns: int, then: bool = False) -> tuple[Evidence, ...]:
+    """Return the newest view of an object and then the best one; then: only the view in which it was seen so."""
+    ids = dict.fromkeys((o.keyframe_id,) if then else (store.last_view(o.id), o.keyframe_id))
     return _views(store, ids, f"{name_of(o)}, last seen {time_phrase(o.last_ns, now_ns)}")
 
 
