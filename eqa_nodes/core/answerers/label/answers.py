@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.common import match_choice
@@ -13,7 +13,7 @@ from eqa_nodes.core.answerers.label.finding import DOORS, HOLDS, LOOKS, SURFACES
 from eqa_nodes.core.answerers.label.scene import LOOKED, LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, normalise, number_word, plural, singular, with_article
 from eqa_nodes.core.language.naming import in_group, known_names, small_names
-from eqa_nodes.core.language.query import Thing
+from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.types.measures import MeasuredLine
 
 PROMISE = 0.75  # of the clarity of an object: what its view promises for an answer about several
@@ -40,6 +40,9 @@ class RuleAnswer(NamedTuple):
     says: str = ""
     open: bool = False
     measure: MeasuredLine | None = None
+
+
+Rule = Callable[[LabelScene, Query], RuleAnswer | None]
 
 
 def in_choices(found: RuleAnswer, choices: Sequence[str]) -> RuleAnswer | None:

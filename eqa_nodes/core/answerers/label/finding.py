@@ -89,11 +89,10 @@ def _check(scene: LabelScene, thing: Thing, bases: Sequence[Seen]) -> Callable[[
         if any(getattr(unlike, name) and not obj.attributes.get(name) for name in LOOKS):
             return False  # neither is known of it
         same_kind = not unlike.kind or is_called(obj.kind, unlike.kind)
-        return not (same_kind and looks_so(obj, unlike) and (not unlike.room or obj.room in scene.rooms(unlike.room))
-                    and is_there(scene, obj, unlike, others))
+        return not (same_kind and looks_so(obj, unlike) and is_there(scene, obj, unlike, others))
 
     # the closer one needs not be next to what its distance is measured from
-    return lambda obj: looks_so(obj, thing) and (thing.size == "closer" or is_there(scene, obj, thing, bases)) and (
+    return lambda obj: looks_so(obj, thing) and (thing.size == "closer" or _is_beside(scene, obj, thing, bases)) and (
         unlike is None or is_unlike(obj, unlike))
 
 
@@ -223,7 +222,11 @@ def support_of(thing: Thing, second: bool = False) -> Thing:
 
 
 def is_there(scene: LabelScene, obj: Seen, thing: Thing, bases: Sequence[Seen]) -> bool:
-    """Return whether an object is where a phrase says, beside any of the bases."""
+    """Return whether an object is where a phrase says: in the room, and on, in, beside ... any of the bases."""
+    return (not thing.room or obj.room in scene.rooms(thing.room)) and _is_beside(scene, obj, thing, bases)
+
+
+def _is_beside(scene: LabelScene, obj: Seen, thing: Thing, bases: Sequence[Seen]) -> bool:
     support, relation = thing.support, thing.relation
     if support is None:
         return True

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from eqa_nodes.core.answerers.label.answers import (
     ONE_OF_SEVERAL,
     PROMISE,
+    Rule,
     RuleAnswer,
     absent,
     clearest,
@@ -213,7 +214,7 @@ def _wasting(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     return RuleAnswer("no", 0.9 * scene.coverage(room), shown) if scene.looked_over(room) else None
 
 
-HOME: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
+HOME: dict[str, Rule] = {
     "seats": _seats, "enough": _guests, "more": _guests, "fits_two": _fits_two, "sit_for": _sit_for, "hint": _hint,
     "sign": _hint, "bath": _bath, "wasted_in": _wasting, "wasting": _wasting,
     "rooms": _which_rooms, "most": _most_rooms}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.answers import RuleAnswer, clearest, each_one, places, the_one, yes
+from eqa_nodes.core.answerers.label.answers import Rule, RuleAnswer, clearest, each_one, places, the_one, yes
 from eqa_nodes.core.answerers.label.finding import find, side_of, to_the_right
 from eqa_nodes.core.answerers.label.scene import AREA_SURE, LabelScene, Seen, facing, gap
 from eqa_nodes.core.language.english import canonical
@@ -170,6 +169,6 @@ def _closer(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     return RuleAnswer(f"the {nearer.kind}", sure, (nearer, of, b if nearer is a else a))
 
 
-MEASURING: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
+MEASURING: dict[str, Rule] = {
     "size": _size, "apart": _apart, "gap": _apart, "fits": _apart, "passes": _passes,
     "side": _side, "closer": _closer}

@@ -8,6 +8,7 @@ from functools import partial
 from eqa_nodes.core.answerers.label.answers import (
     ONE_OF_SEVERAL,
     PROMISE,
+    Rule,
     RuleAnswer,
     absent,
     clearest,
@@ -273,7 +274,7 @@ def _is_at(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     bases = bases_of(scene, at if at.room else at._replace(room=thing.room))
     if not anywhere or (at.support is not None and not bases and at.relation not in HOLDS):
         return None
-    there = [t for t in anywhere if _is_so_placed(scene, t, at, bases)]
+    there = [t for t in anywhere if is_there(scene, t, at, bases)]
     objects = there or anywhere
     best = clearest(objects)
     if at.relation not in (*HOLDS, "") and bases:
@@ -287,10 +288,6 @@ def _is_at(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     return RuleAnswer(f"{yes(asked.denied)}, the {best.kind} is{where and ' ' + where}{in_the(best)}", sure, (best,))
 
 
-def _is_so_placed(scene: LabelScene, obj: Seen, at: Thing, bases: Sequence[Seen]) -> bool:
-    return (not at.room or obj.room in scene.rooms(at.room)) and is_there(scene, obj, at, bases)
-
-
 def _choice(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return which of several looks or places an object has, or which of several objects look as asked."""
     first, thing = asked.predicates[0], asked.things[0]
@@ -299,8 +296,7 @@ def _choice(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     if name := next((name for name in LOOKS if getattr(first, name)), ""):
         return _look(name, scene, asked)
     one = the_one(scene, thing)
-    fit = [option for option in asked.predicates
-           if one and _is_so_placed(scene, one[0], option, bases_of(scene, option))]
+    fit = [option for option in asked.predicates if one and is_there(scene, one[0], option, bases_of(scene, option))]
     return RuleAnswer(fit[0].looks, one[1], (one[0],)) if one and len(fit) == 1 else None
 
 
@@ -395,7 +391,7 @@ def _subject(part: Query) -> str:
     return next((name for thing in part.subjects if (name := thing.kind or thing.use)), part.form)
 
 
-RULES: dict[str, Callable[[LabelScene, Query], RuleAnswer | None]] = {
+RULES: dict[str, Rule] = {
     **HOME, **MEASURING, "exists": _exists, "count": _count, "which": _which, "list": _list, "is": _is,
     **{name: partial(_look, name) for name in LOOKS}, "choice": _choice, "text": written,
     "where": partial(_placed, place), "room": partial(_placed, _room), "use": _use,

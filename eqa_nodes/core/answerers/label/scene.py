@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.evidence import FAR_M, Sightings, clarity, clearest_text
@@ -183,25 +184,19 @@ def _voted(sightings: Sightings) -> tuple[Label, float]:
 
     Recent: a state may have changed since the older ones; of two values with equal votes the newer one holds.
     """
-    newest = sightings[-1][0].stamp_ns
-    recent = [(s.label, clarity(v, s) ** 2) for v, s in reversed(sightings) if newest - v.stamp_ns <= _RECENT_NS]
-
-    def vote(value_of: Callable[[Label], str | None]) -> tuple[str, float]:
-        votes: dict[str, float] = {}
-        for label, weight in recent:
-            if (value := value_of(label)) is not None:
-                votes[value] = votes.get(value, 0.0) + weight
-        winner = max(votes, key=lambda value: votes[value])
-        return winner, votes[winner] / (sum(votes.values()) or 1.0)
-
-    kind, agreed = vote(lambda label: label.kind)
-    attributes = {}
-    for name in sorted({name for label, _ in recent for name in label.attributes} - {TEXT}):
-        attributes[name], share = vote(lambda label, name=name: label.attributes.get(name))  # type: ignore[misc]
-        agreed = min(agreed, share)
+    newest, agreed, won = sightings[-1][0].stamp_ns, 1.0, dict[str, str]()
+    recent = [(view, s) for view, s in reversed(sightings) if newest - view.stamp_ns <= _RECENT_NS]
+    told = [({**s.label.attributes, "kind": s.label.kind}, clarity(view, s) ** 2) for view, s in recent]
+    for name in sorted({name for values, _ in told for name in values} - {TEXT}):
+        votes = Counter[str]()
+        for values, weight in told:
+            if name in values:
+                votes[values[name]] += weight  # type: ignore[assignment]
+        won[name] = max(votes, key=lambda value: votes[value])
+        agreed = min(agreed, votes[won[name]] / (sum(votes.values()) or 1.0))
     if text := clearest_text(sightings):
-        attributes[TEXT] = text[0]
-    return recent[0][0]._replace(kind=kind, attributes=attributes), agreed
+        won[TEXT] = text[0]
+    return recent[0][1].label._replace(kind=won.pop("kind"), attributes=won), agreed
 
 
 def same_room(room: str, wanted: str) -> bool:
@@ -223,9 +218,9 @@ def in_region(room: str, region: str) -> bool:
 
 def room_of(view: Keyframe) -> str:
     """Return the room that most labelled pixels of a view belong to; "" for none."""
-    pixels: dict[str, int] = {}
+    pixels = Counter[str]()
     for sighting in view.sightings:
-        pixels[sighting.label.room] = pixels.get(sighting.label.room, 0) + sighting.pixels
+        pixels[sighting.label.room] += sighting.pixels
     return max(sorted(pixels), key=lambda room: pixels[room], default="")
 
 
