@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evidence_from
-from eqa_nodes.core.answerers.label.answers import RuleAnswer, in_choices
+from eqa_nodes.core.answerers.label.answers import in_choices
 from eqa_nodes.core.answerers.label.evidence import proving_views
 from eqa_nodes.core.answerers.label.finding import find
 from eqa_nodes.core.answerers.label.home import regions_for
@@ -75,25 +75,23 @@ class LabelAnswerer:
         self._note(views)
         found = look_up(LabelScene(views), asked) if views else None
         if found and not found.open and (chosen := in_choices(found, question.choices)):
-            proofs = proving_views([t.views for t in chosen.objects], chosen.measure)
-            return Answer(chosen.text, chosen.confidence, evidence=evidence_from(proofs, _note_of(chosen)),
-                          receipt=self.spent(), message=chosen.says)
+            kinds = dict.fromkeys(t.kind for t in chosen.objects[:3])
+            note = ", ".join((*kinds, *([noted(chosen.measure)] if chosen.measure is not None else [])))
+            proofs = evidence_from(proving_views([t.views for t in chosen.objects], chosen.measure), note)
+            return Answer(chosen.text, chosen.confidence, evidence=proofs, receipt=self.spent(), message=chosen.says)
         if views and not question.force_guess:
             unseen = "what is asked about was not seen" if asked.form else _not_understood(question)
             return Answer(abstained=True, receipt=self.spent(), message=found.says if found and found.open else unseen)
         text, confidence = guess(asked)
         if question.choices:
-            text, confidence = _nearest_choice(text, question.choices), 1.0 / len(question.choices)
+            words = set(content_words(text))
+            text = max(question.choices, key=lambda choice: len(words & set(content_words(choice))))
+            confidence = 1.0 / len(question.choices)
         kind = "forced guess: what is asked about was not seen" if views else "blind guess: no views"
         return Answer(text, confidence, receipt=self.spent(), message=kind)
 
     def _note(self, views: Sequence[Keyframe]) -> None:
         self._shown |= {s.label.detected for view in views for s in view.sightings}
-
-
-def _note_of(found: RuleAnswer) -> str:
-    kinds = dict.fromkeys(t.kind for t in found.objects[:3])
-    return ", ".join((*kinds, *([noted(found.measure)] if found.measure is not None else [])))
 
 
 def _not_understood(question: Question) -> str:
@@ -110,20 +108,14 @@ def _assessed(view: Keyframe, asked: Query, regions: Sequence[RankedRegion]) -> 
     clear += [0.9 * t.clarity for t in meant]
     if any(in_region(t.room, room) for t in scene.objects for room in asked.rooms):
         clear.append(_IN_ROOM)
+    said = "" if found is None else found.text if found.open else found.says or found.text
     note = f"{found.says or found.text} ({', '.join(t.kind for t in found.objects[:3])})" if found else ""
     enough = max(found.confidence, found.promise) if found else 0.0
     worth = {t.instance: _worth(t, asked, regions, t in meant) for t in scene.objects}
     aims = (list(found.objects) if found else []) or sorted(meant, key=lambda t: (-t.clarity, t.instance))
     return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), enough, view.region or room_of(view), note,
                           view.pose, max(worth.values(), default=0.0), _values(view, scene, worth),
-                          aims[0].middle if aims else None, _said(found), view.map_from_base.xyz[2])
-
-
-def _said(found: RuleAnswer | None) -> str:
-    """Return what a view alone answers; of several targets what it tells of those that it shows."""
-    if found is None or found.open:
-        return found.text if found else ""
-    return found.says or found.text
+                          aims[0].middle if aims else None, said, view.map_from_base.xyz[2])
 
 
 def _worth(obj: Seen, asked: Query, regions: Sequence[RankedRegion], meant: bool) -> float:
@@ -152,8 +144,3 @@ def _values(view: Keyframe, scene: LabelScene, worth: Mapping[int, float]) -> tu
 def _name(beside: Sequence[Seen]) -> str:
     """Return what a place is called: the room of what is nearest, or stairs, which scans label as objects."""
     return next((t.kind for t in beside if shows_stairs(t.kind)), beside[0].room if beside else "")
-
-
-def _nearest_choice(text: str, choices: Sequence[str]) -> str:
-    words = set(content_words(text))
-    return max(choices, key=lambda choice: len(words & set(content_words(choice))))

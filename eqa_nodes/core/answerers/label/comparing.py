@@ -74,8 +74,10 @@ def _told_apart(scene: LabelScene, targets: Sequence[Target], things: Sequence[T
 # What is known of one target.
 
 def _known(scene: LabelScene, question: Compared, target: Target, thing: Thing) -> KnownValue | None:
-    if question.form == "size" and not target.what:
-        return _area(scene, thing.room)
+    if question.form == "size" and not target.what:  # a room
+        area, there = scene.area(thing.room), tuple(scene.in_room(thing.room)[:1])
+        says, sure = f"the {thing.room} has {area:.0f} m2", 0.95 * scene.coverage(thing.room)
+        return KnownValue(area, says, sure, there) if there else None
     if question.form in ("more", "count") or question.aspect == "number":
         return _number(scene, thing)
     found = find(scene, thing)
@@ -121,11 +123,6 @@ def _number(scene: LabelScene, thing: Thing) -> KnownValue | None:
     says = f"{len(found)} {kind}" + (f" in the {thing.room}" if thing.room else "")
     shown = tuple(found or scene.in_room(thing.room)[:1])
     return KnownValue(float(len(found)), says, 0.95 * scene.overview(thing.room), shown)
-
-
-def _area(scene: LabelScene, room: str) -> KnownValue | None:
-    area, there = scene.area(room), tuple(scene.in_room(room)[:1])
-    return KnownValue(area, f"the {room} has {area:.0f} m2", 0.95 * scene.coverage(room), there) if there else None
 
 
 def _size(scene: LabelScene, question: Compared, thing: Thing, found: Sequence[Seen]) -> KnownValue | None:

@@ -172,7 +172,9 @@ def _extremes(objects: Sequence[Seen], thing: Thing, bases: Sequence[Seen]) -> l
     """
     size = thing.size
     if size == "closer":
-        return sorted(objects, key=lambda t: (min(_way(t, base) for base in bases), t.instance))[:1] if bases else []
+        off = {t.instance: min(gap(t, base) + (_OTHER_ROOM_M if t.room != base.room else 0.0) for base in bases)
+               for t in objects if bases}
+        return sorted(objects, key=lambda t: (off[t.instance], t.instance))[:1] if off else []
     if not size or len(objects) < 2:
         return list(objects)
     values = {t.instance: _measure(t.sides, size) for t in objects}
@@ -184,10 +186,6 @@ def _extremes(objects: Sequence[Seen], thing: Thing, bases: Sequence[Seen]) -> l
     side = side_of(size, (0.0, 0.0, 1.0))
     ratio = 1.01 if size.endswith(("er", "est")) else PLAIN if side else _PLAIN_VOLUME
     return [t for t in objects if max(first, values[t.instance]) < ratio * min(first, values[t.instance])]
-
-
-def _way(obj: Seen, base: Seen) -> float:
-    return gap(obj, base) + (_OTHER_ROOM_M if obj.room != base.room else 0.0)
 
 
 def _measure(sides: Sequence[float], size: str) -> float:

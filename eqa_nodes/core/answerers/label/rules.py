@@ -373,8 +373,9 @@ def _several(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     got = [one for one in found if one is not None]
     if not got:
         return None
-    text = "; ".join(f"{_subject(part)}: {_part(part, one) if one else 'not seen'}"
-                     for part, one in zip(asked.parts, found, strict=True))
+    subjects = [next((name for t in part.subjects if (name := t.kind or t.use)), part.form) for part in asked.parts]
+    text = "; ".join(f"{subject}: {_part(part, one) if one else 'not seen'}"
+                     for subject, part, one in zip(subjects, asked.parts, found, strict=True))
     shown = tuple({one.objects[0].instance: one.objects[0] for one in got if one.objects}.values())
     sure = min(one.confidence for one in got) * (1.0 if len(got) == len(found) else 0.3)
     return RuleAnswer(text, sure, shown, PROMISE * max(max(one.confidence, one.promise) for one in got))
@@ -385,10 +386,6 @@ def _part(part: Query, found: RuleAnswer) -> str:
     if part.form == "is" and part.predicates[0].state and len(found.objects) == 1 and found.text in ("yes", "no"):
         return found.objects[0].attributes.get("state", found.text)
     return found.text
-
-
-def _subject(part: Query) -> str:
-    return next((name for thing in part.subjects if (name := thing.kind or thing.use)), part.form)
 
 
 RULES: dict[str, Rule] = {

@@ -62,6 +62,7 @@ class LabelScene:
             for sighting in view.sightings:
                 by_instance.setdefault(sighting.label.instance, []).append((view, sighting))
         self.objects = [_merged(by_instance[i]) for i in sorted(by_instance)]
+        self._doors = [t for t in self.objects if normalise(t.kind).endswith("door")]
 
     def rooms(self, name: str = "") -> list[str]:
         """Return the labelled rooms that a name means: the very one, else all of that kind ("bedroom"); "" for all."""
@@ -138,7 +139,7 @@ class LabelScene:
 
     def doors(self, room: str) -> list[Seen]:
         """Return the doors of a room: those that are labelled by it, and those in its walls."""
-        return [t for t in self.objects if _is_door(t) and self._off(room, t) < _IN_WALL_M]
+        return [t for t in self._doors if self._off(room, t) < _IN_WALL_M]
 
     def door(self, ref: Thing) -> tuple[Seen, float] | None:
         """Return the door that leads to a room, or lies between two, and how sure that is it (0..1).
@@ -146,8 +147,8 @@ class LabelScene:
         A door's label names one of its rooms; the other is the room whose seen objects are nearest to the door.
         """
         rooms = [room for room in (ref.room, ref.other_room) if room]
-        off = {t.instance: sum(self._off(room, t) for room in rooms) for t in self.objects if _is_door(t)}
-        doors = sorted((t for t in self.objects if _is_door(t)), key=lambda t: (off[t.instance], t.instance))
+        off = {t.instance: sum(self._off(room, t) for room in rooms) for t in self._doors}
+        doors = sorted(self._doors, key=lambda t: (off[t.instance], t.instance))
         mine = [t for t in doors if any(t.room in self.rooms(room) for room in rooms)]
         if not mine and not ref.other_room:
             mine = [t for t in doors if off[t.instance] < _UNSEEN_M]  # labelled by the room on its other side
@@ -164,10 +165,6 @@ class LabelScene:
         if obj.room in self.rooms(room) or box is None:
             return 0.0 if box else _UNSEEN_M
         return math.hypot(max(box[0] - x, x - box[2], 0.0), max(box[1] - y, y - box[3], 0.0))
-
-
-def _is_door(obj: Seen) -> bool:
-    return normalise(obj.kind).endswith("door")
 
 
 def _merged(sightings: Sightings) -> Seen:
@@ -188,10 +185,9 @@ def _voted(sightings: Sightings) -> tuple[Label, float]:
     recent = [(view, s) for view, s in reversed(sightings) if newest - view.stamp_ns <= _RECENT_NS]
     told = [({**s.label.attributes, "kind": s.label.kind}, clarity(view, s) ** 2) for view, s in recent]
     for name in sorted({name for values, _ in told for name in values} - {TEXT}):
-        votes = Counter[str]()
-        for values, weight in told:
-            if name in values:
-                votes[values[name]] += weight  # type: ignore[assignment]
+        votes: dict[str, float] = {}
+        for value, weight in ((values[name], weight) for values, weight in told if name in values):
+            votes[value] = votes.get(value, 0.0) + weight
         won[name] = max(votes, key=lambda value: votes[value])
         agreed = min(agreed, votes[won[name]] / (sum(votes.values()) or 1.0))
     if text := clearest_text(sightings):
