@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.answerers.common import match_choice
 from eqa_nodes.core.answerers.label.evidence import borders
-from eqa_nodes.core.answerers.label.finding import DOORS, HOLDS, LOOKS, SURFACES, find, support_of
+from eqa_nodes.core.answerers.label.finding import DOORS, HOLDS, SURFACES, find, look_of, support_of
 from eqa_nodes.core.answerers.label.scene import LOOKED, LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, normalise, number_word, plural, singular, with_article
 from eqa_nodes.core.language.naming import in_group, known_names, small_names
@@ -113,7 +113,7 @@ def none_so(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | N
     plain = unlooked(thing)
     if plain == thing or not (objects := find(scene, plain, every=True)):
         return None
-    name = next((name for name in LOOKS if getattr(thing, name) or (thing.unlike and getattr(thing.unlike, name))), "")
+    name = look_of(thing) or look_of(thing.unlike or Thing())
     objects = [t for t in objects if t.attributes.get(name)] if name else objects
     if not objects:
         return None

@@ -141,6 +141,11 @@ def looks_so(obj: Seen, thing: Thing) -> bool:
         not thing.material or canonical(material) == canonical(thing.material))
 
 
+def look_of(thing: Thing) -> str:
+    """Return which attribute a phrase names first: state, colour or material; "" for none."""
+    return next((name for name in LOOKS if getattr(thing, name)), "")
+
+
 def same_look(colour: str, wanted: str) -> bool:
     """Return whether a colour is the wanted one; a shade counts as its colour, where no shade is labelled."""
     return bool(colour) and canonical(colour) in (canonical(wanted), canonical(wanted.split()[-1]))

@@ -62,6 +62,11 @@ def hints_of(asked: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 # Rooms.
 
+def about_room(thing: Thing) -> bool:
+    """Return whether a phrase means a room and nothing in it."""
+    return is_room(thing.kind or thing.room) and thing.kind in ("", "room", thing.room)
+
+
 def room_exists(scene: LabelScene, thing: Thing, there: str, not_there: str) -> RuleAnswer | None:
     """Answer whether there is such a room: rooms are no objects, what stands in one shows it."""
     rooms = scene.rooms(thing.kind)
@@ -125,7 +130,7 @@ def _most_rooms(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     first = sorted(room for room in counts if counts[room] == best)
     said = f"{_the(first)}: {counted(thing.kind or found[0].kind, best)}{' each' if len(first) > 1 else ''}"
     shown = tuple(t for t in found if t.room in first)[:3]
-    return RuleAnswer(said, 0.95 * scene.overview(""), shown, PROMISE * min(t.clarity for t in found))
+    return RuleAnswer(said, 0.95 * scene.overview(), shown, PROMISE * min(t.clarity for t in found))
 
 
 def extreme_room(scene: LabelScene, thing: Thing) -> RuleAnswer | None:
@@ -137,7 +142,7 @@ def extreme_room(scene: LabelScene, thing: Thing) -> RuleAnswer | None:
     one, two = scene.area(rooms[0]), scene.area(rooms[1])
     plain = max(one, two) >= PLAIN * min(one, two)
     text = f"the {rooms[0]}: {one:.0f} m2" + ("" if plain else f" (the {rooms[1]} has {two:.0f} m2)")
-    sure = min(scene.overview(""), AREA_SURE) if plain else ALIKE_SURE
+    sure = min(scene.overview(), AREA_SURE) if plain else ALIKE_SURE
     return RuleAnswer(text, sure, tuple(scene.in_room(rooms[0])[:1]))
 
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.answers import Rule, RuleAnswer, clearest, each_one, places, the_one, yes
 from eqa_nodes.core.answerers.label.finding import find, side_of, to_the_right
+from eqa_nodes.core.answerers.label.home import about_room
 from eqa_nodes.core.answerers.label.scene import AREA_SURE, LabelScene, Seen, facing, gap
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.quantities import said_in, tolerance
 from eqa_nodes.core.language.query import Query, Thing
-from eqa_nodes.core.language.rooms import is_room
 from eqa_nodes.core.memory.extents import Length, ObjectBox, box_of_sightings, wall_yaw, whole_edges
 
 _LONG_WAYS = frozenset(("bed", "table", "rug", "bench", "mat"))  # last words of kinds whose width is the shorter side
@@ -56,7 +56,7 @@ def _found(text: str, ones: tuple[_Measured, ...], length: Length, within_m: flo
 
 def _size(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     thing = asked.things[0]
-    if is_room(thing.kind or thing.room) and thing.kind in ("", "room", thing.room):
+    if about_room(thing):
         return _area(scene, asked)
     one = _measured(scene, thing)
     if one is None:

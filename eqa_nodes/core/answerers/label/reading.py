@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from eqa_nodes.core.answerers.label.answers import RuleAnswer
+from eqa_nodes.core.answerers.label.answers import ONE_OF_SEVERAL, RuleAnswer, clearest
 from eqa_nodes.core.answerers.label.evidence import clearest_text
 from eqa_nodes.core.answerers.label.finding import find
-from eqa_nodes.core.answerers.label.scene import LabelScene, Seen
+from eqa_nodes.core.answerers.label.scene import LabelScene
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.types.views import TEXT
 
@@ -22,25 +22,21 @@ def written(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     Where nothing detects objects, it is the text that can be meant by its form (a time by a clock), or the only one.
     """
     ref = asked.things[0]
-    bearing = [t for t in find(scene, ref) if TEXT in t.attributes]
-    if bearing:
-        best = max(bearing, key=lambda t: (t.clarity, -t.instance))
-        one = len({t.attributes[TEXT] for t in bearing}) == 1
-        return _found(best, 1.0 if one else 0.6)
-    texts = [t for t in scene.objects if t.kind == TEXT and _can_be(t.attributes.get(TEXT, ""), ref)]
-    if not texts or any(t.kind != TEXT for t in find(scene, ref)):
-        return None  # what is meant is in view, and cannot be read yet
-    if any(t.kind != TEXT and not t.sighting.label.detected for t in scene.objects):
-        return None  # a simulator labels all objects: what is meant is still to be found
-    best = max(texts, key=lambda t: (t.sighting.pixels, -t.instance))
-    words = set(best.attributes[TEXT].split())
-    others = [t for t in texts if not words.issuperset(t.attributes[TEXT].split())]  # a part of it is no other text
-    return _found(best, _UNCLEAR if others else 1.0)
-
-
-def _found(t: Seen, sure: float) -> RuleAnswer:
-    text, agreed = clearest_text(t.views) or (t.attributes[TEXT], 1.0)
-    return RuleAnswer(text, t.clarity * agreed * sure, (t,))
+    named = find(scene, ref)
+    if bearing := [t for t in named if TEXT in t.attributes]:
+        best = clearest(bearing)
+        sure = 1.0 if len({t.attributes[TEXT] for t in bearing}) == 1 else ONE_OF_SEVERAL
+    else:
+        texts = [t for t in scene.objects if t.kind == TEXT and _can_be(t.attributes.get(TEXT, ""), ref)]
+        if not texts or any(t.kind != TEXT for t in named):
+            return None  # what is meant is in view, and cannot be read yet
+        if any(t.kind != TEXT and not t.sighting.label.detected for t in scene.objects):
+            return None  # a simulator labels all objects: what is meant is still to be found
+        best = max(texts, key=lambda t: (t.sighting.pixels, -t.instance))
+        words = set(best.attributes[TEXT].split())  # a part of it is no other text
+        sure = 1.0 if all(words.issuperset(t.attributes[TEXT].split()) for t in texts) else _UNCLEAR
+    text, agreed = clearest_text(best.views) or (best.attributes[TEXT], 1.0)
+    return RuleAnswer(text, best.clarity * agreed * sure, (best,))
 
 
 def _can_be(text: str, ref: Thing) -> bool:

@@ -39,12 +39,13 @@ from eqa_nodes.core.answerers.label.finding import (
     held,
     is_called,
     is_there,
+    look_of,
     looks_so,
     off_line,
     placed,
     support_of,
 )
-from eqa_nodes.core.answerers.label.home import HOME, extreme_room, room_exists
+from eqa_nodes.core.answerers.label.home import HOME, about_room, extreme_room, room_exists
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.reading import written
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, gap
@@ -133,7 +134,7 @@ def _count(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 def _which(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return which of the objects of a kind are as the phrase says; of rooms the largest or smallest."""
     thing = asked.things[0].plain()
-    if is_room(thing.kind or thing.room) and thing.size and thing.kind in ("", "room", thing.room):
+    if thing.size and about_room(thing):
         return extreme_room(scene, thing)
     plain = Thing(thing.kind, thing.room, kinds=thing.kinds)
     found, among = find(scene, thing, every=True), find(scene, plain, every=True)
@@ -228,7 +229,7 @@ def _each(scene: LabelScene, asked: Query, name: str, objects: Sequence[Seen]) -
 def _is(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Answer whether what is meant is as a predicate says; "is it not on?" is answered with the state."""
     thing, wanted = asked.things[0], asked.predicates[0]
-    name = next((name for name in LOOKS if getattr(wanted, name)), "")
+    name = look_of(wanted)
     if not name and wanted.kind:
         one = the_one(scene, thing)
         return one and RuleAnswer(yes(is_called(one[0].kind, wanted.kind)), one[1], (one[0],))
@@ -293,7 +294,7 @@ def _choice(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     first, thing = asked.predicates[0], asked.things[0]
     if first.kind:
         return _which_of(scene, asked)
-    if name := next((name for name in LOOKS if getattr(first, name)), ""):
+    if name := look_of(first):
         return _look(name, scene, asked)
     one = the_one(scene, thing)
     fit = [option for option in asked.predicates if one and is_there(scene, one[0], option, bases_of(scene, option))]

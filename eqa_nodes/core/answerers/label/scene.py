@@ -102,7 +102,7 @@ class LabelScene:
         box = self.bounds(room)
         return (box[2] - box[0]) * (box[3] - box[1]) if box else 0.0
 
-    def overview(self, room: str) -> float:
+    def overview(self, room: str = "") -> float:
         """Return how sure, 0..1, nothing was overlooked in a room, or in all known rooms where none is named.
 
         Of the whole house half, and at most 0.8 where every room was entered and most of them is in view: there may be
