@@ -39,6 +39,7 @@ _HOUR = r"(?:\d\d?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelv
 _CLOCK = r"(?:\d\d?(?:[:.]\d\d)? ?[ap](?:\.m\.?|m\b)|\d\d?:\d\d(?::\d\d)?|noon|midday|midnight)"
 _NEXT = rf"(?=[\s,]*(?:[?!.;]|$|(?:on|in the|at|this|last|and|to|until|till|between|yesterday|today|{_DAY})\b))"
 _IN = "(?:in|within|during|over|for)"
+_WITH = "(?:at|since|before|after|until|till|around|during|between)"
 _NO_TIME = (rf"(?!(?:the |on )*(?:\d\w*|{_MONTH}|{_DAY}|{_PART}|{_UNIT}|weekend|last|past|this|yesterday|today|"
             r"tomorrow|lunch ?time)\b)")
 
@@ -46,7 +47,7 @@ _NO_TIME = (rf"(?!(?:the |on )*(?:\d\w*|{_MONTH}|{_DAY}|{_PART}|{_UNIT}|weekend|
 # ("3 pm", "evening", "May"): alone they are a time only if they are the whole text.
 _TOKENS = (
     ("rel", r"(?:all day |all of )?(?P<rel>(?:the )?day before yesterday|yesterday|today)"),
-    ("weekday", rf"(?:on )?(?:the )?(?:(?P<which>last|this past|past|this) )?(?P<weekday>{_DAY})"
+    ("weekday", rf"(?:(?:on )?(?:the )?|(?P<which>last|this past|past|this) )(?P<weekday>{_DAY})"
                 r"(?P<before> before last)?"),
     ("weekday", r"on (?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b"),
     ("date", rf"(?:on |of )?(?:the )?(?P<day>\d\d?){_TH}?(?: of)? (?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?"),
@@ -59,7 +60,7 @@ _TOKENS = (
     ("nth", rf"(?:on |of )?the (?P<nth>\d\d?){_TH}{_NEXT}"),
     ("weak nth", rf"(?P<nth>\d\d?){_TH}{_NEXT}"),
     ("part", rf"(?:{_IN} (?:the )?)?(?P<which>this|last|to)[ -]?(?P<part>{_PART})"),
-    ("part", rf"(?:{_IN}|through|throughout) the (?P<part>{_PART})(?P<before> before last)?"),
+    ("part", rf"(?:{_IN}|through|throughout) the (?:early |late )?(?P<part>{_PART})(?P<before> before last)?"),
     ("part", rf"on the (?P<part>{_PART})(?:(?P<before> before last)|(?= of\b)|{_NEXT})"),
     ("part", rf"(?:the )?(?P<part>{_PART})(?P<before> before last)"),
     ("part", r"(?P<night>overnight)|(?:at )?(?P<part>lunch ?time)"),
@@ -71,7 +72,10 @@ _TOKENS = (
     ("weak clock", rf"(?P<clock>{_CLOCK})"),
     ("weak clock", rf"(?P<hour>\d\d?)(?: o'clock|(?= in the {_PART}))"),
     ("ago", rf"(?P<ago>{_SPELL}) ago(?P<exact> today)?"),
-    ("unclear", rf"(?:{_COUNT}|some|long) (?:\w+ )?ago|the other day"),
+    ("unclear", rf"(?:{_COUNT}|some|(?:a )?long) (?:\w+ )?ago|the other (?:day|week|{_PART}|{_DAY})"),
+    ("unclear", rf"{_SPELL} (?:before|after)\b[^?!.;,]*|(?:all|the whole|during the) (?:day|week|night|month)"),
+    ("unclear", rf"{_WITH} (?:breakfast|lunch|dinner|supper|dawn|dusk|sunrise|sunset|bedtime){_NEXT}"),
+    ("unclear", rf"(?:in|last|this|since|before|after) (?:the )?(?:spring|summer|autumn|winter){_NEXT}"),
     ("unclear", rf"(?:on )?the (?:{_PART}|day|week|weekend|month|year) (?:before|after) (?!last\b|yesterday|tomorrow)"
                 r"[^?!.;,]+"),
     ("unclear", rf"(?:on )?the (?:(?:{_PART}|day) (?:of|when|that) {_NO_TIME}|(?:week|month|year) (?:of|when|that) )"
@@ -102,7 +106,7 @@ _TOKENS = (
               rf"{_PART}s?|{_UNIT}s?)(?! (?:stand|lamp|light|table|gown|dress|paper|newspaper|room|hand)s?\b)"),
     ("often", rf"(?:on|at) (?P<often>{_DAY}s(?:(?:,| and|, and) {_DAY}s)*)"),
     ("often", rf"(?:on|at|during) (?:the )?(?P<often>weekdays|weekends|(?:weekday|weekend|{_DAY}) {_PART}s)"),
-    ("often", rf"in the (?P<often>{_PART}s)"),
+    ("often", rf"in the (?P<often>{_PART}s)|(?:once|twice|{_COUNT} times) (?:a|an|per|every) {_UNIT}"),
     ("often", r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bthat )"
               "(?:usually|normally|typically|generally|habitually)"),
     ("between", r"(?P<edge>between|from)(?: (?P<hour>\d\d?)(?= (?:and|to|until|till|-) ))?"),
@@ -119,7 +123,7 @@ EDGES = ("between", "edge", "to")  # tokens that divide a span; one with an hour
 
 
 class TimeToken(NamedTuple):
-    """A word or phrase of a time. said: the named parts of its pattern that it has."""
+    """A word or phrase of a time, as it is written. said: the named parts of its pattern that it has, in lower case."""
 
     name: str
     text: str
@@ -146,7 +150,7 @@ def time_words(text: str) -> tuple[TimeToken, ...]:
         return ()
     tokens, at = list[TimeToken](), 0
     while (word := _WORD.search(lowered, at)) is not None:
-        token = _token(lowered, word.start())
+        token = _token(text, lowered, word.start())
         tokens += [token] if token is not None else []
         at = token.end if token is not None else word.end()
     runs, kept = _runs(lowered, tokens), list[TimeToken]()
@@ -181,14 +185,15 @@ def asked_times(question: str) -> tuple[TimeToken, ...]:
     return tuple(found)
 
 
-def _token(lowered: str, at: int) -> TimeToken | None:
+def _token(text: str, lowered: str, at: int) -> TimeToken | None:
     """Return the longest token that begins at a place."""
     best: TimeToken | None = None
     for name, pattern in _patterns():
         match = pattern.match(lowered, at)
         if match is not None and match.end() > at and (best is None or match.end() > best.end):
             said = {key: value for key, value in match.groupdict().items() if value}
-            best = TimeToken(name.removeprefix("weak "), match[0], at, match.end(), said, name.startswith("weak "))
+            best = TimeToken(name.removeprefix("weak "), text[at:match.end()], at, match.end(), said,
+                             name.startswith("weak "))
     return best
 
 

@@ -176,7 +176,7 @@ def _exists(year: int, month: int, day: int) -> bool:
 
 
 def _bare(token: TimeToken) -> str:
-    return re.sub(r"^(?:on |of |the )+", "", token.text)
+    return re.sub(r"^(?:on |of |the )+", "", token.text, flags=re.IGNORECASE)
 
 
 def _month_number(name: str) -> int:

@@ -207,7 +207,7 @@ def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollect
     if since is None or not store.objects(limit=1):
         return None  # "what changed in politics" is not about time; without objects nothing is known
     changes = [change for change in store.changes(since) if _in_room(change.object, asked.room)]
-    begin = time_phrase(since, now_ns)
+    begin = time_phrase(since, now_ns).removeprefix("on ")
     if not changes:
         return Recollection(f"nothing that I have seen since {begin}", _ONCE, _newest(store, begin))
     evidence: dict[int, Evidence] = {}

@@ -129,7 +129,7 @@ def _recurring(words: Sequence[TimeToken], phrase: str) -> Recurring | None:
     said = " ".join(word.said.get("often", "") for word in often)
     days = [i for i, day in enumerate(WEEKDAYS) if day in said]
     days = days or [0, 1, 2, 3, 4] * ("weekday" in said) + [5, 6] * ("weekend" in said) or list(range(7))
-    part = re.search(rf"\b(?:{'|'.join(PARTS)})", phrase)
+    part = re.search(rf"\b(?:{'|'.join(PARTS)})", phrase.lower())
     return Recurring(part[0] if part else "", tuple(days), phrase)
 
 
@@ -168,7 +168,7 @@ def _clauses(words: Sequence[TimeToken]) -> list[tuple[str, _Words]]:
     for word in words:
         edge = word.name in EDGES
         if edge:
-            clauses.append((word.said.get("edge") or word.text.split()[0], []))
+            clauses.append((word.said.get("edge") or word.text.lower().split()[0], []))
         if word.name != "filler" and (not edge or "hour" in word.said):
             clauses[-1][1].append(word)
     return clauses

@@ -63,6 +63,7 @@ yesterday evening | 11-19T17 | 11-19T23
 yesterday in the evening | 11-19T17 | 11-19T23
 this morning | 11-20T05 | 11-20T12
 in the morning | 11-20T05 | 11-20T12
+in the early morning | 11-20T05 | 11-20T12
 in the evening | 11-19T17 | 11-19T23
 this afternoon | 11-20T12 | 11-20T18
 last night | 11-19T21 | 11-20T06
@@ -191,6 +192,7 @@ at night | night | 0123456
 usually | | 0123456
 usually in the morning | morning | 0123456
 most mornings | morning | 0123456
+twice a day | | 0123456
 """
 
 # phrase | what its message must name
@@ -235,6 +237,12 @@ between 2 and 3 o'clock | 3 o'clock
 at the start of last week | at the start of last week
 mid November | mid november
 since Christmas | since christmas
+two days before yesterday | two days before yesterday
+an hour before noon | an hour before noon
+before breakfast | before breakfast
+last summer | last summer
+all day | all day
+the other evening | the other evening
 """
 
 NO_TIME = ("Is the lamp on?", "What is at the door?", "a last supper", "in the second room", "cups around 2 tables",
