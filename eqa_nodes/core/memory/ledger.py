@@ -182,12 +182,34 @@ def is_near(box: bytes, near: tuple[float, float, float]) -> bool:
 def history(db: Database, number: int, until_ns: float) -> list[PatrolOfObject]:
     """Return what every patrol in the map of an object knows of it, oldest patrol first; NOT_LOOKED included."""
     root = db.value("SELECT root FROM objects WHERE id = ?", (number,))
-    rows: dict[int, list[ObjectSpell]] = {}
-    for patrol, *row in db.execute(
-            "SELECT patrol, room, relation, support, state, box, first_ns, last_ns, looks, empty, points, gone_ns "
-            "FROM looks WHERE object = ? ORDER BY first_ns, last_ns", (number,)):
-        rows.setdefault(patrol, []).append(_spell(*row))
+    rows = _spells(db, "object = ?", (number,))
     return [_patrol_of(patrol, rows.get(patrol.number, [])) for patrol in patrols(db, root, until_ns)]
+
+
+def state_now(db: Database, number: int, until_ns: float) -> tuple[int, int, str]:
+    """Return when the patrol began that found an object gone, 0 if it is there, and when the patrol began that saw it
+    last, with the state in which it was then ("" = none).
+    """
+    gone_ns = db.value("SELECT gone_ns FROM objects WHERE id = ?", (number,)) or 0
+    if 0 < gone_ns <= until_ns:
+        return db.value("SELECT max(first_ns) FROM patrols WHERE first_ns <= ?", (gone_ns,)) or 0, 0, ""
+    row = db.execute("SELECT patrol, patrols.first_ns FROM looks JOIN patrols ON patrols.number = patrol "
+                     "WHERE object = ? AND looks > 0 AND patrols.first_ns <= ? ORDER BY patrol DESC LIMIT 1",
+                     (number, until_ns)).fetchone()
+    if row is None:
+        return 0, 0, ""
+    now = _counting(_spells(db, "object = ? AND patrol = ? AND looks > 0", (number, row[0])).get(row[0], ()))
+    return 0, row[1], now.state if now is not None else ""
+
+
+def _spells(db: Database, where: str, values: tuple[int, ...]) -> dict[int, list[ObjectSpell]]:
+    """Return the rows of the table `looks` by patrol, each list in the order of time."""
+    rows: dict[int, list[ObjectSpell]] = {}
+    for patrol, room, relation, support, state, box, *rest in db.execute(
+            "SELECT patrol, room, relation, support, state, box, first_ns, last_ns, looks, empty, points, gone_ns "
+            f"FROM looks WHERE {where} ORDER BY first_ns, last_ns", values):
+        rows.setdefault(patrol, []).append(ObjectSpell(room, relation, support, state, *_corners(box), *rest))
+    return rows
 
 
 def patrols(db: Database, root: int, until_ns: float) -> list[PatrolSpan]:
@@ -205,10 +227,6 @@ def room_history(db: Database, root: int, room: str, until_ns: float) -> list[Ro
         if number in known and canonical(name) == wanted:
             found[number] = RoomLooks(known[number], name, *row)
     return [found.get(number, patrol) for number, patrol in known.items()]
-
-
-def _spell(room: str, relation: str, support: str, state: str, box: bytes, *rest: int) -> ObjectSpell:
-    return ObjectSpell(room, relation, support, state, *_corners(box), *rest)
 
 
 def _corners(box: bytes) -> tuple[Point, Point]:

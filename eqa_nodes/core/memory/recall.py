@@ -24,7 +24,9 @@ from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
+from eqa_nodes.core.memory.ledger import patrols
 from eqa_nodes.core.memory.maps import Maps
+from eqa_nodes.core.memory.present import PresentState
 from eqa_nodes.core.memory.rows import TIERS, tier
 from eqa_nodes.core.memory.scoring import (
     WEIGHTS,
@@ -57,6 +59,7 @@ _BESIDE_M = 4.0  # distance from the middle of a room's views that is "near" the
 # Canonical words that are frequent in questions and do not distinguish views.
 _IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open",
                    "closed"))
+_PATROLS, _NEWEST = 2, "newest look"
 _NEAR = re.compile(r"\b(?:near|by|around|close to|next to) (?:the |my |our )?([a-z ]+)")
 
 
@@ -104,19 +107,46 @@ class Recaller:
         If a time in the text was not understood, the reason of the first match says so.
         """
         asked = self._understood(query, now_ns)
-        found = self._found(asked) if asked.terms else self._by_place(asked)[:query.limit]
+        found = self._found(asked, not self.names_time(query, now_ns)) if asked.terms else self._by_place(asked)
+        found = found[:query.limit]
         if asked.unclear and found:
             found[0] = found[0]._replace(why=f"{found[0].why}, at any time: the time was not understood")
         return found
 
-    def _found(self, asked: _Asked) -> list[Match]:
+    @staticmethod
+    def names_time(query: RecallQuery, now_ns: int) -> bool:
+        """Return whether a query is limited to a time, so that it is not about the present."""
+        return bool(query.after_ns or query.before_ns or (query.text and window_of(query.text, now_ns)[0]))
+
+    def _found(self, asked: _Asked, present: bool) -> list[Match]:
         found = self._by_text(asked)
+        if present:
+            found = self._newest_first(found, asked)
         if asked.window is not None and asked.window.last and found:
             found = newest_first(found)
         found = found[:asked.limit]
         rest = self._index.ids[asked.allowed & (self._index.column("described") == 0)]
         return found + [Match(int(i), 0.0, f"not described: 1 of {len(rest)} views, spread in time")
                         for i in spread(rest, asked.limit - len(found))]
+
+    def _newest_first(self, found: list[Match], asked: _Asked) -> list[Match]:
+        """Return the matches with the newest looks at the named objects first, and those last that show them otherwise.
+
+        Within one patrol nothing changes: its views are ranked by how well they show what is asked.
+        """
+        if len(patrols(self._db, self._maps.root, self.until_ns)) < _PATROLS:
+            return found
+        present = PresentState(self._db, self.until_ns)
+        objects = present.named(self._maps.root, asked.terms)
+        old = present.outdated(objects)
+        views = (present.newest_view(number) for number in objects[:max(1, asked.limit // 2)])
+        newest = dict.fromkeys(i for i in views if i and asked.allowed[self._index.at(np.array([i]))][0])
+        by_id = {match.id: match for match in found}
+        top = max((match.score for match in found), default=1.0)
+        first = [Match(i, top, ", ".join(filter(None, (_NEWEST, by_id[i].why if i in by_id else "")))) for i in newest]
+        rest = [match for match in found if match.id not in newest]
+        return [*first, *(match for match in rest if match.id not in old),
+                *(Match(match.id, 0.0, f"{match.why}, changed since then") for match in rest if match.id in old)]
 
     def about(self, text: str, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
         """Return the objects that a text is about, best match first: by words, or by meaning of their kind."""
