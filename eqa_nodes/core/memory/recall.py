@@ -116,7 +116,10 @@ class Recaller:
     @staticmethod
     def names_time(query: RecallQuery, now_ns: int) -> bool:
         """Return whether a query is limited to a time, so that it is not about the present."""
-        return bool(query.after_ns or query.before_ns or (query.text and window_of(query.text, now_ns)[0]))
+        if query.after_ns or query.before_ns or not query.text:
+            return bool(query.after_ns or query.before_ns)
+        times = times_in(query.text, now_ns)
+        return times.window is not None or times.fault != ""
 
     def _found(self, asked: _Asked, present: bool) -> list[Match]:
         found = self._by_text(asked)
