@@ -183,18 +183,16 @@ def _named(objects: Sequence[Seen], *shown: Seen) -> RuleAnswer | None:
 
 def _nearest(scene: LabelScene, thing: Thing, found: Sequence[Seen], base: tuple[Seen, float]) -> RuleAnswer | None:
     """Return the piece of furniture that is nearest in a direction, or most in the middle of two."""
-    seen, sure = base
-    objects, others = [t for t in found if t.room == seen.room], list[tuple[Seen, float]]()
-    if thing.relation == "between":
-        other = the_one(scene, support_of(thing._replace(room=seen.room), second=True))
-        objects, others = (objects, [other]) if other else ([], [])
-    elif thing.relation == "next to":
+    (seen, sure), objects = base, [t for t in found if t.room == base[0].room]
+    if thing.relation == "next to":
         objects, sure = [t for t in scene.furniture(seen.room) if t.instance != seen.instance], 0.8 * sure
-    if not objects:
+    between = thing.relation == "between"
+    other = the_one(scene, support_of(thing._replace(room=seen.room), second=True)) if between else None
+    if not objects or (between and other is None):
         return None
-    best = min(objects, key=lambda t: (off_line(t, seen, others[0][0]) if others else gap(seen, t), t.instance))
-    sure = min(sure, best.clarity, *(one[1] for one in others))
-    return RuleAnswer(with_article(best.kind), sure, (best, seen, *(one[0] for one in others)))
+    best = min(objects, key=lambda t: (off_line(t, seen, other[0]) if other else gap(seen, t), t.instance))
+    sure, shown = min(sure, best.clarity, other[1] if other else 1.0), (best, seen, *([other[0]] if other else []))
+    return RuleAnswer(with_article(best.kind), sure, shown)
 
 
 # How something is.

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from eqa_nodes.core.memory.extents import box_of_sightings, wall_yaw, whole_edges
+from eqa_nodes.core.memory.extents import ObjectBox, box_of_sightings, wall_yaw, whole_edges
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Intrinsics, Keyframe, Label, Sighting, ViewGeometry
 from tests.fixtures.frames import depth_png
@@ -90,3 +90,27 @@ def test_walls_tell_how_furniture_stands(degrees: float) -> None:
                     geometry=ViewGeometry(CAMERA, level, depth_png(cells)))
     assert math.degrees(wall_yaw([view])) == pytest.approx(degrees, abs=0.5)
     assert wall_yaw([]) == 0.0
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.5])
+def test_a_side_is_the_edge_that_the_camera_sees(yaw: float) -> None:
+    back = np.linalg.inv(ObjectBox((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), yaw).axes())
+    eye = tuple(map(float, back @ np.array([0.3, -3.0, 1.5])))
+    table = ObjectBox((0.0, 0.0, 0.4), (2.0, 1.0, 0.8), yaw)
+    for axis, ends in ((0, ((-1.0, -0.5, 0.8), (1.0, -0.5, 0.8))), (2, ((0.0, -0.5, 0.0), (0.0, -0.5, 0.8)))):
+        side = table.side(axis, (eye[0], eye[1], eye[2]))
+        assert side.metres == pytest.approx(table.size[axis])
+        at = np.array(side.line) @ back  # in the axes of the box
+        assert np.abs(at[:, 1]) == pytest.approx(0.5)
+        assert at[:, axis] == pytest.approx(np.array(ends)[:, axis])
+        assert at[:, 2] == pytest.approx(np.array(ends)[:, 2])
+
+
+def test_the_distance_of_two_boxes_is_that_of_their_faces() -> None:
+    low, high = ObjectBox((0.0, 0.0, 0.4), (2.0, 1.0, 0.8)), ObjectBox((0.5, 2.5, 1.5), (1.0, 0.6, 1.0))
+    level, straight = low.distance(high, level=True), low.distance(high, level=False)
+    assert level.metres == pytest.approx(1.7) and level.line.start[2] == level.line.end[2]
+    assert straight.metres == pytest.approx(math.hypot(1.7, 0.2))
+    assert low.distance(low, level=True).metres == 0.0
+    unsure = low._replace(covariance=tuple(tuple(0.01 * (i == j) for j in range(6)) for i in range(6)))
+    assert unsure.distance(high, level=True).doubt_m == pytest.approx(unsure.face_doubt_m(1, True))
