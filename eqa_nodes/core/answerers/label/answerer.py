@@ -25,28 +25,28 @@ from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _PRIVILEGED = ("LabelAnswerer",)
 _IN_ROOM = 0.35  # relevance of a view that shows only the room asked about
-_SUPPORT, _RIGHT_ROOM, _UNKNOWN = 0.7, 0.5, 0.1  # worth of what an object lies on, of its likeliest room, of bare floor
-_BESIDE_M = 2.5  # what stands so near to a place can be looked at from there
+_SUPPORT, _RIGHT_ROOM, _UNKNOWN = 0.7, 0.5, 0.1  # worth of an object's support, its usual room, bare floor
+_BESIDE_M = 2.5  # objects within this distance of a place can be looked at from there
 
 
 class LabelAnswerer:
     """The Answerer without a model: the offline default. Knows only what the views sighted. Raises BadQuestion.
 
-    Privileged but where all that it was shown was detected: then it knows what a robot knows.
+    It is privileged unless all objects in the views were detected: then it knows what a robot knows.
     """
 
     traits = AnswererTraits(labels=True, asks_memory=True, calibration="label", enough=0.9)
 
     def __init__(self) -> None:
-        self._shown: set[bool] = set()  # whether objects were detected, of all objects so far
+        self._shown: set[bool] = set()  # the values of `detected` of all objects so far
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> LabelAnswerer:
-        """Return it as the registry makes it: it has no options."""
+        """Return an answerer, which has no options."""
         return cls()
 
     def spent(self) -> Receipt:
-        """Return no calls and no tokens: nothing here asks a model."""
+        """Return a receipt without calls and tokens: no model is asked."""
         return Receipt(privileged=() if self._shown == {True} else _PRIVILEGED)
 
     def why_unanswerable(self, question: Question) -> str:
@@ -129,7 +129,7 @@ def _worth(obj: Seen, asked: Query, regions: Sequence[RankedRegion], meant: bool
 
 
 def _values(view: Keyframe, scene: LabelScene, worth: Mapping[int, float]) -> tuple[Candidate, ...]:
-    """Return the view's places, each worth what stands near to it, in shares of 1."""
+    """Return the view's places; the value of each is that of the best object near it, as a share of 1."""
     def near(place: FloorPixel) -> list[Seen]:
         off = {t.instance: math.dist(t.middle, (place.x, place.y)) for t in scene.objects}
         there = [t for t in scene.objects if off[t.instance] <= _BESIDE_M]
@@ -142,5 +142,5 @@ def _values(view: Keyframe, scene: LabelScene, worth: Mapping[int, float]) -> tu
 
 
 def _name(beside: Sequence[Seen]) -> str:
-    """Return what a place is called: the room of what is nearest, or stairs, which scans label as objects."""
+    """Return the name of a place: the room of the nearest object, or stairs, which scans label as objects."""
     return next((t.kind for t in beside if shows_stairs(t.kind)), beside[0].room if beside else "")

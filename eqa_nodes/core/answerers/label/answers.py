@@ -16,13 +16,13 @@ from eqa_nodes.core.language.naming import in_group, known_names, small_names
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.types.measures import MeasuredLine
 
-PROMISE = 0.75  # of the clarity of an object: what its view promises for an answer about several
-ONE_OF_SEVERAL = 0.6  # how sure the clearest of several is meant; that no other room of that name holds one, too
-_EACH = 0.9  # as sure as of the least clear one, but there may be one more
-_NEAR_M = 3.2  # from here a surface can be looked over
-_NAMED, _TOLD_APART = 6, 4  # groups of objects that are named before the rest is counted, or all are
+PROMISE = 0.75  # share of an object's clarity that its view contributes to an answer about several objects
+ONE_OF_SEVERAL = 0.6  # how sure it is that the clearest of several is meant, or that no other room of that name has one
+_EACH = 0.9  # of the least clear of several objects: one more may be there
+_NEAR_M = 3.2  # maximum distance from which a surface can be looked over
+_NAMED, _TOLD_APART = 6, 4  # maximum number of groups that are named before the rest is counted; of looks
 _BEHIND_DOORS = ("fruit", "vegetable", "food", "drink", "cutlery")
-_LISTED_USES = 0.7  # what else may serve a purpose nobody can list
+_LISTED_USES = 0.7  # other kinds of objects may serve the same purpose
 
 
 class RuleAnswer(NamedTuple):
@@ -59,7 +59,7 @@ def clearest(objects: Sequence[Seen]) -> Seen:
 
 
 def meant(objects: Sequence[Seen]) -> tuple[Seen, float] | None:
-    """Return the clearest object, and the certainty that it is meant; None of none."""
+    """Return the clearest object and the certainty that it is meant; None if there are no objects."""
     if not objects:
         return None
     return clearest(objects), clearest(objects).clarity * (1.0 if len(objects) == 1 else ONE_OF_SEVERAL)
@@ -79,8 +79,8 @@ def each_one(scene: LabelScene, refs: Sequence[Thing]) -> tuple[list[Seen], floa
 def sure_of(scene: LabelScene, ref: Thing, objects: Sequence[Seen], look: str = "") -> tuple[float, float]:
     """Return how sure an answer about all these objects is, and what a view of some of them promises.
 
-    Unsure while there must be others: who speaks of a main bedroom has a second one. Of the doors of a room, of whose
-    state is asked, one is meant, and which one may be uncertain.
+    It is less sure while there must be others: a house with a main bedroom has a second one. If the state of a room's
+    door is asked, one of its doors is meant, and it may be uncertain which.
     """
     clear = min(t.clarity for t in objects) * (_EACH if len(objects) > 1 else 1.0)
     if ref.kind in DOORS:  # labelled by the room on either side
@@ -94,7 +94,7 @@ def sure_of(scene: LabelScene, ref: Thing, objects: Sequence[Seen], look: str = 
 
 
 def surveyed(base: Seen | None) -> float:
-    """Return how sure nothing on (in, at) an object was overlooked: it was near and within the image."""
+    """Return how sure it is that nothing on or in an object was overlooked: it was near and within the image."""
     if base is None:
         return 0.5
     near = [(view, s) for view, s in base.views if math.dist(view.pose[:2], base.middle) <= _NEAR_M]
@@ -147,9 +147,9 @@ def absent(scene: LabelScene, thing: Thing, said: str = "no") -> RuleAnswer | No
 
 
 def _can_be_absent(scene: LabelScene, kind: str) -> bool:
-    """Return whether who looks round sees that there is no such thing.
+    """Return whether a look round shows that there is no such thing.
 
-    The vocabulary or a label must know its name, and it must be neither small nor of a sort that is kept behind doors.
+    Its name must be in the vocabulary or a label, and it must be neither small nor of a sort that is kept behind doors.
     """
     name = singular(normalise(kind))
     if any(name == sort or in_group(name, sort) for sort in _BEHIND_DOORS):

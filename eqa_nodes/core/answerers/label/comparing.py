@@ -60,7 +60,7 @@ def compare(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 
 
 def _told_apart(scene: LabelScene, targets: Sequence[Target], things: Sequence[Thing]) -> list[Thing]:
-    """Return what each target may be found by: of rooms that share a name each target has one of its own."""
+    """Return the phrases that find the targets; of rooms that share a name each target gets another one."""
     told, taken = [], list[str]()
     for target, thing in zip(targets, things, strict=True):
         if target.room and target.where != target.room:
@@ -90,7 +90,7 @@ def _known(scene: LabelScene, question: Compared, target: Target, thing: Thing) 
 
 
 def _look(question: Compared, found: Sequence[Seen]) -> KnownValue | None:
-    """Return colour or material of a target; nothing while several objects that differ could be meant."""
+    """Return colour, material or state of a target; None while several objects that differ could be meant."""
     name = next((name for name in LOOKS if canonical(name) == canonical(question.aspect or "colour")), "")
     having = [t for t in found if t.attributes.get(name)]
     values = {canonical(t.attributes[name]) for t in having}
@@ -102,7 +102,7 @@ def _look(question: Compared, found: Sequence[Seen]) -> KnownValue | None:
 
 
 def _state(scene: LabelScene, question: Compared, thing: Thing, found: Sequence[Seen]) -> KnownValue | None:
-    """Return whether a place has such an object, in such a state where one is named; a no needs a look round."""
+    """Return whether a place has such an object, in the state that the question names; a no needs a look round."""
     wanted, said = canonical(question.aspect), question.aspect or "there"
     fits = [t for t in found if not wanted or wanted in (canonical(t.attributes.get(name, "")) for name in LOOKS)]
     if fits:
@@ -149,7 +149,7 @@ def _verdict(question: Compared, values: Sequence[str | float]) -> tuple[str, fl
 
 
 def _most(question: Compared, values: Sequence[float]) -> tuple[str, float]:
-    """Return which target has most, or whether the first one has; of two that are equal neither."""
+    """Return which target has most, or whether the first one has; if two are equal, neither has."""
     ranked = sorted(values, reverse=not is_smaller(question.aspect))
     ratio = max(ranked[:2]) / max(min(ranked[:2]), 1e-9)
     rooms = question.form == "size" and not question.targets[0].what
@@ -159,6 +159,6 @@ def _most(question: Compared, values: Sequence[float]) -> tuple[str, float]:
     if not question.which:
         return yes(values[0] == ranked[0] != ranked[1]) + doubt, clear
     if ranked[0] == ranked[1]:
-        return "both the same", 0.05 * clear  # who asks which has more expects a difference
+        return "both the same", 0.05 * clear  # a question which has more expects a difference
     best = question.targets[values.index(ranked[0])]
     return f"the {best.room if question.form == 'more' or not best.what else best.name}{doubt}", clear

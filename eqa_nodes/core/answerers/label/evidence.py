@@ -17,13 +17,13 @@ from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.types.measures import MeasuredLine
 from eqa_nodes.core.types.views import TEXT, Keyframe, Sighting
 
-FAR_M = 6.0  # what is farther away is seen badly
+FAR_M = 6.0  # objects farther away are seen badly
 _FULL_PIXELS = 150  # of 640 x 480: enough to name an object and its looks
-_STRIP_PX, _STRIP = 24, 6  # a strip narrower than this (3 degrees) and so often as long: an edge of something wider?
+_STRIP_PX, _STRIP = 24, 6  # a narrower (3 degrees) or relatively longer strip may be an edge of something wider
 _LARGE_PIXELS = 3000  # 1 % of 640 x 480: a picture that shows more of an object proves no more
 _WHOLE = 0.7  # share of an object's extents from which it is in view as a whole: from the front a box hides its depth
-_CUT = 0.8  # what a proof loses with each border that cuts the object off: who looks at it cannot know how much
-_SLACK_M = 0.05  # flat things differ by so much in depth images
+_CUT = 0.8  # factor for each border that cuts the object off: the picture does not show how much
+_SLACK_M = 0.05  # noise of the extents of flat objects in depth images
 _AS_GOOD = 0.9  # share of the best proof from which the sharper picture is the better one
 Sightings = Sequence[tuple[Keyframe, Sighting]]  # of one object
 
@@ -49,7 +49,7 @@ def borders(view: Keyframe, sighting: Sighting) -> int:
 
 
 def proving_views(objects: Sequence[Sightings], measure: MeasuredLine | None) -> list[Keyframe]:
-    """Return the views that prove most of each object; of a measure first the one that shows both its ends best."""
+    """Return the best view of each object, once; for a measure, first the view that shows both its ends best."""
     views = {view.id: view for view in map(_best_view, objects)}
     if measure is None:
         return list(views.values())
@@ -63,7 +63,7 @@ def proving_views(objects: Sequence[Sightings], measure: MeasuredLine | None) ->
 
 
 def _uncovered(view: Keyframe, measure: MeasuredLine) -> int:
-    """Return how many ends of a measure nothing hides in a view, of a broken depth image none."""
+    """Return how many ends of a measure are not hidden in a view; 0 with a broken depth image."""
     try:
         return sum(visible_pixel(view, *end) is not None for end in measure)
     except BadFrame:

@@ -13,14 +13,14 @@ from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.language.states import state_of
 
 SURFACES, DOORS, LOOKS = ("wall", "ceiling", "floor"), ("door", "doorway"), ("state", "colour", "material")
-HOLDS = ("on", "in", "under")  # relations that a label tells, with the kind of the support
+HOLDS = ("on", "in", "under")  # relations that labels have, with the kind of the support
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
 # Gaps are measured between visible parts, which end a little inside the objects.
 _WITHIN_M = {"next to": 0.8, "left of": 0.8, "right of": 0.8, "behind": 1.5, "in front of": 1.5, "with": 0.3}
 OF_FURNITURE = frozenset(("next to", "left of", "right of", "behind", "in front of", "between"))
 _FLAT_M = 0.06  # rugs and mats are no higher
 _TO_WALL_M, _OFF_LINE_M = 0.5, 0.6
-_OTHER_ROOM_M = 5.0  # stands for the way round a wall
+_OTHER_ROOM_M = 5.0  # added to the distance of objects in different rooms: the way round a wall
 PLAIN, _PLAIN_VOLUME = 1.15, 1.6  # ratio of two sizes (volumes) from which only the larger one is "the large one"
 # Kinds that may stand in for a longer name where labels have no longer one: a "lamp" for "floor lamp".
 _GENERAL = frozenset(("lamp", "plant", "monitor", "chair", "table", "cabinet", "sink", "clock", "shelf", "bin",
@@ -74,7 +74,7 @@ def _there(scene: LabelScene, thing: Thing) -> list[Seen]:
 
 
 def _of_room(thing: Thing) -> Thing | None:
-    """Return what tells the room of a phrase from others, None where nothing does."""
+    """Return what distinguishes the room of a phrase: the treadmill of "in the room with the treadmill"; else None."""
     room = thing.support
     told = room is not None and thing.relation == "in" and not room.kind and not room.kinds and room.relation == "with"
     return room.support if told and room else None
@@ -87,11 +87,11 @@ def _check(scene: LabelScene, thing: Thing, bases: Sequence[Seen]) -> Callable[[
 
     def is_unlike(obj: Seen, unlike: Thing) -> bool:
         if any(getattr(unlike, name) and not obj.attributes.get(name) for name in LOOKS):
-            return False  # neither is known of it
+            return False  # its look is not known
         same_kind = not unlike.kind or is_called(obj.kind, unlike.kind)
         return not (same_kind and looks_so(obj, unlike) and is_there(scene, obj, unlike, others))
 
-    # the closer one needs not be next to what its distance is measured from
+    # the closer one need not be next to the base, from which its distance is measured
     return lambda obj: looks_so(obj, thing) and (thing.size == "closer" or _is_beside(scene, obj, thing, bases)) and (
         unlike is None or is_unlike(obj, unlike))
 
@@ -278,7 +278,7 @@ def _is_above(scene: LabelScene, obj: Seen, base: Seen) -> bool:
 
 
 def _is_under(obj: Seen, base: Seen) -> bool:
-    """Return whether a rug lies under furniture, or a thing stands below what hangs on a wall or ceiling."""
+    """Return whether a rug is under furniture, or an object is below one that hangs on a wall or ceiling."""
     if gap(obj, base) > 0.0:
         return False
     if obj.sides[2] < _FLAT_M:
@@ -288,7 +288,7 @@ def _is_under(obj: Seen, base: Seen) -> bool:
 
 
 def _is_towards(obj: Seen, relation: str, base: Seen) -> bool:
-    """Return whether an object is left of, right of, behind or in front of another one for who faces that."""
+    """Return whether an object is left of, right of, behind or in front of another one, seen from its front."""
     ahead, (right, behind) = facing(base), to_the_right(base, obj)
     across = ahead[1], -ahead[0]
     if relation in ("left of", "right of"):
@@ -301,7 +301,7 @@ def _is_towards(obj: Seen, relation: str, base: Seen) -> bool:
 
 
 def to_the_right(base: Seen, other: Seen) -> tuple[float, float]:
-    """Return where the other's centre is for who faces the base: metres to the right, and metres behind the base."""
+    """Return where the other's centre is, seen from the front of the base: metres to the right, and behind it."""
     ahead = facing(base)
     dx, dy = other.middle[0] - base.middle[0], other.middle[1] - base.middle[1]
     return dx * ahead[1] - dy * ahead[0], dx * ahead[0] + dy * ahead[1]
@@ -313,7 +313,7 @@ def extent(obj: Seen, axis: tuple[float, float]) -> float:
 
 
 def off_line(obj: Seen, a: Seen, b: Seen) -> float:
-    """Return how far an object is from the line between two others, metres; 9 where it is not between them."""
+    """Return how far an object is from the line between two others, metres; 9 if it is not between them."""
     (ax, ay), (bx, by), (x, y) = a.middle, b.middle, obj.middle
     length = max(math.hypot(bx - ax, by - ay), 1e-6)
     along = ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length ** 2

@@ -27,7 +27,7 @@ from eqa_nodes.core.language.rooms import is_room
 from eqa_nodes.core.language.uses import HINTS, SEATS, SIGNS, rooms_of
 from eqa_nodes.core.types.questions import RankedRegion
 
-ALIKE_SURE = 0.4  # of a comparison of rooms that hardly differ
+ALIKE_SURE = 0.4  # confidence in a comparison of rooms that hardly differ
 _AT_TABLE_M = 0.75  # between visible parts, which end a little inside the objects
 _TWO_SLEEP_M = 1.17  # measured width of a bed for two
 
@@ -35,7 +35,7 @@ _TWO_SLEEP_M = 1.17  # measured width of a bed for two
 # The rooms that are worth a visit.
 
 def regions_for(asked: Query) -> list[RankedRegion]:
-    """Return the rooms where the answer may be, best first; the room that the question names, where it names one."""
+    """Return the rooms where the answer may be, best first; if the question names rooms, these."""
     if asked.rooms:
         return [RankedRegion(room, 1.0) for room in sorted(asked.rooms)]
     kinds = _kinds(asked)
@@ -54,7 +54,7 @@ def _kinds(asked: Query) -> list[str]:
 
 
 def hints_of(asked: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the answers to what is asked about those who live here, each with the kinds of objects that tell it."""
+    """Return the possible answers about the people who live here, each with the kinds of objects that show it."""
     if asked.form == "hint":
         return HINTS[asked.aspect]
     return (("yes", SIGNS[asked.aspect]),) if asked.form == "sign" else ()
@@ -68,7 +68,7 @@ def about_room(thing: Thing) -> bool:
 
 
 def room_exists(scene: LabelScene, thing: Thing, there: str, not_there: str) -> RuleAnswer | None:
-    """Answer whether there is such a room: rooms are no objects, what stands in one shows it."""
+    """Answer whether there is such a room. Rooms are not objects: the objects in a room show that it exists."""
     rooms = scene.rooms(thing.kind)
     fit, sure = _fitting(scene, thing, rooms)
     if fit:
@@ -188,7 +188,7 @@ def _sit_for(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 
 
 def _hint(scene: LabelScene, asked: Query) -> RuleAnswer | None:
-    """Return what objects tell about those who live here, or that there is a sign of a child or a pet."""
+    """Return what the objects show about the people who live here, or that there is a sign of a child or a pet."""
     told = reversed(hints_of(asked))
     hinted = {t.instance: (answer, t) for answer, kinds in told for t in scene.objects if t.kind in kinds}
     if not hinted:

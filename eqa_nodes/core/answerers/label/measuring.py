@@ -15,7 +15,7 @@ from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.memory.extents import Length, ObjectBox, box_of_sightings, wall_yaw, whole_edges
 
 _LONG_WAYS = frozenset(("bed", "table", "rug", "bench", "mat"))  # last words of kinds whose width is the shorter side
-_PLAIN = 1.2  # ratio of two sides from which everybody agrees which is the longer one
+_PLAIN = 1.2  # ratio of two sides from which it is clear which is the longer one
 _MEASURED_PIXELS = 4000  # of an object in its largest view, from which its sides are seen to a centimetre or two
 _SQUARE_FOOT_M2 = 0.092903
 _PROMISE, _LEAST_PROMISE = 0.8, 0.55  # of a view that shows an object well, or badly
@@ -82,8 +82,8 @@ def _area(scene: LabelScene, asked: Query) -> RuleAnswer | None:
 def _axis(one: _Measured, side: str) -> int:
     """Return which axis of an object's box its height, width, length, depth or thickness lies along.
 
-    Of beds, tables and rugs the width is the shorter side. Other furniture is as wide as the side that it shows to who
-    faces it, which is the longer one where they differ.
+    The width of beds, tables and rugs is the shorter side. The width of other furniture is that of its front, which is
+    the longer side if they differ.
     """
     length, width = one.box.size[:2]
     longer, shorter = (0, 1) if length >= width else (1, 0)

@@ -13,7 +13,7 @@ from eqa_nodes.core.types.views import TEXT
 
 _TIME = re.compile(r"\d{1,2}[:.]\d{2}")
 _MONTH = re.compile("(?:jan|febr)uary|march|april|may|june|july|august|(?:septem|octo|novem|decem)ber", re.IGNORECASE)
-_UNCLEAR = 0.5  # of a text that is on nothing that was detected
+_UNCLEAR = 0.5  # confidence in one of several texts that are on no detected object
 
 
 def written(scene: LabelScene, asked: Query) -> RuleAnswer | None:

@@ -57,9 +57,9 @@ from eqa_nodes.core.language.states import opposite
 from eqa_nodes.core.language.uses import purpose_of
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
-_WHICH_ONE = 0.45  # of an answer about several things of which one was spoken of
+_WHICH_ONE = 0.45  # maximum confidence in an answer about several objects if the question means one
 _NUMBERED = ("exists", "count", "which", "compare", "enough", "more", "several")  # whose rules count by themselves
-_ZERO = 0.8  # of the confidence that there is none, where the question expects some
+_ZERO = 0.8  # factor of the confidence that there are none: a question how many expects some
 _PLACES = 4  # places of one name that are named before the rest is counted
 
 
@@ -94,7 +94,7 @@ def _proof(thing: Thing, found: Sequence[Seen], best: Seen) -> str:
 
 
 def _as_many(scene: LabelScene, thing: Thing, found: Sequence[Seen], there: str, not_there: str) -> RuleAnswer:
-    """Answer whether there are as many as a phrase says; if fewer, only a look round tells."""
+    """Answer whether there are as many as a phrase says; that there are fewer needs a look round."""
     count, said = len(found), counted(found[0].kind, len(found))
     clear = sorted((t.clarity for t in found), reverse=True)
     if count < thing.number:
@@ -121,7 +121,7 @@ def _count(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     if not found:
         if not thing.kind:
             return None
-        none = absent(scene, thing, "0")  # who asks how many expects some
+        none = absent(scene, thing, "0")  # a question how many expects some
         return none_so(scene, thing, "0") or (none and none._replace(confidence=_ZERO * none.confidence))
     sure, least = 0.95 * scene.overview(thing.room), min(t.clarity for t in found)
     if (bases := bases_of(scene, thing)) and thing.relation in HOLDS:
@@ -248,7 +248,7 @@ def _is_so(obj: Seen, wanted: Thing) -> bool:
 def _are(scene: LabelScene, asked: Query, name: str, objects: Sequence[Seen]) -> RuleAnswer:
     """Answer yes if any of several objects is as asked, or as the question's quantifier wants: all, no, or the windows.
 
-    What one object is enough to settle is told first; whether there is another one only a look round tells.
+    The objects that settle the answer are named first; that there are no such objects needs a look round.
     """
     thing, quantifier = asked.things[0], asked.things[0].quantifier
     fit = [t for t in objects if _is_so(t, asked.predicates[0])]
@@ -357,7 +357,7 @@ def _use(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         return None
     obj, sure = one
     purpose, _ = purpose_of(thing.use)
-    # A less direct object may be a stopgap: the right one could be elsewhere.
+    # A less direct object may be a substitute: the right one could be elsewhere.
     direct = canonical(obj.kind).endswith(canonical(thing.kinds[0]))
     text = {"tool": f"the {obj.kind}", "room": f"the {obj.room}", "where": place(obj)}.get(
         asked.aspect, f"{purpose.preposition if purpose else 'at'} the {obj.kind} in the {obj.room}")

@@ -14,14 +14,14 @@ from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting
 
-LOOKED = 0.8  # coverage from which a room was looked over: what was not seen there is not there
-HALF = 0.5  # coverage from which most of a room was seen; how sure nothing was overlooked in a house
+LOOKED = 0.8  # coverage from which a room was looked over: objects that were not seen are not there
+HALF = 0.5  # coverage from which most of a room was seen; certainty that nothing in a house was overlooked
 AREA_SURE = 0.7  # a room may be larger than the box of what stands in it
-_HOUSE = 3  # least number of rooms of a house
-_UNSEEN_M = 2.5  # stands for the distance to a room of which nothing was seen
-_IN_WALL_M = 0.35  # of a door, off the box of what was seen of its room
+_HOUSE = 3  # minimum number of known rooms of a house
+_UNSEEN_M = 2.5  # assumed distance of a room of which nothing was seen
+_IN_WALL_M = 0.35  # maximum distance of a door from the box of its room's objects
 _RIVAL_M, _DOUBTFUL_M = 0.8, 1.5  # a second door as near as this may be meant; a door this far off is doubtful
-_TURNED_RAD = 1.0  # between two views that show different parts of a room
+_TURNED_RAD = 1.0  # minimum turn between views that show different parts of a room
 _RECENT_NS = 600 * 10 ** 9
 _NOT_FURNITURE = frozenset(("door", "window", "curtain", "rug", "front door", "bath mat", "doormat", "yoga mat"))
 Box = tuple[float, float, float, float]  # on the floor: x0, y0, x1, y1
@@ -226,7 +226,7 @@ def gap(a: Seen, b: Seen) -> float:
 
 
 def facing(base: Seen) -> tuple[float, float]:
-    """Return the direction (unit vector along a map axis) that one looks to who faces an object.
+    """Return the direction (unit vector along a map axis) in which a person looks who faces an object.
 
     Furniture shows its front to where it can be looked at from: the axis nearest to the lines of sight, by pixels.
     """
