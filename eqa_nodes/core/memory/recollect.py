@@ -13,6 +13,7 @@ from eqa_nodes.core.language.naming import in_group
 from eqa_nodes.core.language.rooms import is_room, room_name
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
+from eqa_nodes.core.memory.ledger import PAUSE_NS
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS, TimesInText, time_phrase, times_asked, times_in
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence, MemoryObject, Recollection
@@ -213,9 +214,9 @@ def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollect
     evidence: dict[int, Evidence] = {}
     for change in changes:
         for i in filter(None, (change.after, change.before)):
-            for proof in _views(store, {i: None}, _described(change)):
+            for proof in _views(store, {i: None}, _described(change, now_ns)):
                 evidence.setdefault(i, proof)
-    text = "; ".join(_described(change) for change in changes)
+    text = "; ".join(_described(change, now_ns) for change in changes)
     return Recollection(text, _ONCE, tuple(evidence.values())[:MAX_EVIDENCE])
 
 
@@ -223,12 +224,17 @@ def _newest(store: MemoryReader, begin: str) -> tuple[Evidence, ...]:
     return _views(store, dict.fromkeys(k.id for k in store.since(0)[-1:]), f"nothing new since {begin}")
 
 
-def _described(change: Change) -> str:
-    name = f"the {name_of(change.object)}"
+def _described(change: Change, now_ns: int) -> str:
+    """Return a change in words; with the times of the looks between which it happened if they are far apart."""
+    name, when = f"the {name_of(change.object)}", ""
+    if change.last_ns and change.first_ns - change.last_ns > PAUSE_NS:
+        when = f" (between {time_phrase(change.last_ns, now_ns)} and {time_phrase(change.first_ns, now_ns)})"
     if change.what == "moved":
-        return f"{name} was moved: {change.was}, now {change.now}"
+        return f"{name} was moved: {change.was}, now {change.now}{when}"
     if change.what == "gone":
-        return f"{name} is gone: it was {change.was}"
+        return f"{name} is gone: it was {change.was}{when}"
+    if change.what == "back":
+        return f"{name} is back, seen again {time_phrase(change.first_ns, now_ns)}: {change.now}"
     if change.what == "new":
         return f"{name} is new: {change.now}"
-    return f"{name} {place_of(change.object)}: {change.was}, now {change.now}"
+    return f"{name} {place_of(change.object)}: {change.was}, now {change.now}{when}"

@@ -52,6 +52,16 @@ def test_a_move_back_to_an_old_place_is_a_move(store: MemoryStore) -> None:
     assert (move.last_ns, move.first_ns) == (NOON + 2 * DAY + 2 * SECOND, NOON + 3 * DAY + 3 * SECOND)
 
 
+def test_the_times_are_named(store: MemoryStore) -> None:
+    patrol(store, 0, True)
+    patrol(store, 2, False)
+    reply = store.recollect("What has changed since yesterday?")
+    assert reply is not None
+    assert reply.text.startswith("the red kettle was moved: in the kitchen, on the counter, now in the study, "
+                                 "on the desk (between ")
+    assert " and today at " in reply.text
+
+
 def test_what_is_gone_went_before_the_first_look_at_its_empty_place(store: MemoryStore) -> None:
     _look(store, 0, 0, HERE, IN_KITCHEN)
     store.reset("later", keep=True, map_name="home")
