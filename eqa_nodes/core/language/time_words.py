@@ -119,6 +119,7 @@ _VERB = (r"(?:(?:was|were|did|had)\b|"
 _PAST = re.compile(rf"(?:(?!\b(?:is|are|am|can|will|do|does|would|could|should|must)\b).)*?\b{_VERB}")
 _ASKS = re.compile(rf"\W*(?:(?!(?:there|i|it|we|you|he|she|they|my|the|our|a)\b)\w+\W+){{0,2}}?"
                    rf"(?:who|whose|whom|what|when|where|which|how|{_VERB})\b")
+_PRESENT = re.compile(r"\b(?:is|are|am|can|do|does|now)\b|'s\b")
 EDGES = ("between", "edge", "to")  # tokens that divide a span; one with an hour is also a time of day
 
 
@@ -183,6 +184,35 @@ def asked_times(question: str) -> tuple[TimeToken, ...]:
         if sentence.rstrip().endswith("?") or _ASKS.match(sentence):  # the mark may be left out
             found += within if _PAST.match(sentence) or any(t.name == "often" for t in within) else []
     return tuple(found)
+
+
+def at_another_time(text: str, before: str) -> str:
+    """Return the question before a text that names only another time ("And on Monday?") at that time; "" for others."""
+    words = time_words(text)
+    again = r"(?:and )?where (?:was|were) (?:it|they)|" if before.lower().startswith("where") else ""
+    only = rf"(?:{again}and|but|or|what about|how about)?[\s?!.,]*"
+    if not words or not re.fullmatch(only, without(text, words).lower()):
+        return ""
+    return as_past(without(before, asked_times(before)), words)
+
+
+def with_time(question: str, text: str, before: str) -> str:
+    """Return a question in full words with the time of the text that asks it, else that of the question before.
+
+    A text in the present tense asks about now.
+    """
+    words = asked_times(text) or (() if _PRESENT.search(text.lower()) else asked_times(before))
+    return (as_past(question, words) or question) if words else question
+
+
+def as_past(question: str, words: Sequence[TimeToken]) -> str:
+    """Return "Is the lamp on?" as "Was the lamp on yesterday?"; "" for a question without "is" or "are"."""
+    past, count = question, 1
+    if not _PAST.match(question.lower()):
+        past, count = re.subn(r"\b(?:is|are)\b", lambda m: "was" if m[0].lower() == "is" else "were", question, count=1,
+                              flags=re.IGNORECASE)
+    when = " ".join(word.text for word in words)
+    return f"{past[:1].upper()}{past[1:].rstrip(' ?.!')} {when}?" if count else ""
 
 
 def _token(text: str, lowered: str, at: int) -> TimeToken | None:

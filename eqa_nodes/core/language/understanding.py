@@ -25,7 +25,7 @@ from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
 from eqa_nodes.core.language.refusing import NOT_UNDERSTOOD, Heard, not_a_question, suggestions, why_not
 from eqa_nodes.core.language.targets import Target, missing_names
-from eqa_nodes.core.language.time_words import asked_times, without
+from eqa_nodes.core.language.time_words import asked_times, at_another_time, with_time, without
 from eqa_nodes.core.language.uses import purpose_of
 from eqa_nodes.core.language.wording import in_words, question_of
 
@@ -38,11 +38,14 @@ def understand(text: str, before: Exchange | None = None) -> Understood:
     """Return how a question is read, after another one if there was one: its query, or why there is none."""
     if why := not_a_question(text):
         return Understood(None, why=why, question=text)
+    if before is not None and (again := at_another_time(text, before.question)):
+        return understand(again)
     if before is not None:
         text = with_place(text, _read(before.question).query, before.answer)
     reading = _read(text)
-    if before is not None and (after := _after(text, reading, before)) is not None:
-        return Understood(after, in_words(after), question=question_of(after))
+    if before is not None and (after := _after(_timeless(text), reading, before)) is not None:
+        return Understood(after, in_words(after),
+                          question=with_time(question_of(after), text, before.question))
     if reading.query is None:
         why = why_not(text, reading.unclear)
         meant = suggestions(reading.heard) if why.startswith(NOT_UNDERSTOOD) else ()
@@ -86,6 +89,11 @@ def missing_in(message: str, question: str) -> tuple[Target, ...]:
     return tuple(target for target in targets(question) if target.name in names) if names else ()
 
 
+def _timeless(text: str) -> str:
+    """Return a question without the words of the past time that it asks about: core/memory/times.py reads them."""
+    return without(text, asked_times(text))
+
+
 class ReadQuestion(NamedTuple):
     """What was read of a question: its query, else which words are unclear, and what else was recognised."""
 
@@ -96,7 +104,7 @@ class ReadQuestion(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _read(text: str) -> ReadQuestion:
-    text = without(text, asked_times(text))
+    text = _timeless(text)
     if (query := _inferred(text)) is not None:
         return ReadQuestion(query)
     cut = [segment for words in sentences(text) for segment in _segments(_merged(phrases(words)))]

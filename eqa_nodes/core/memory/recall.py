@@ -40,7 +40,7 @@ from eqa_nodes.core.memory.scoring import (
     newest_first,
     spread,
 )
-from eqa_nodes.core.memory.times import FOR_EVER, TimeWindow, times_in
+from eqa_nodes.core.memory.times import FOR_EVER, TimeWindow, times_asked, times_in
 from eqa_nodes.core.types.questions import MemoryObject, RecallQuery
 
 _EXACT = 3000  # maximum number of rows with a query's words for ranking all of them
@@ -60,6 +60,7 @@ _BESIDE_M = 4.0  # distance from the middle of a room's views that is "near" the
 _IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open",
                    "closed"))
 _PATROLS, _NEWEST = 2, "newest look"
+_SENTENCES = re.compile(r"[.?!]\s+\w.*[.?!]\s*$", re.DOTALL)
 _NEAR = re.compile(r"\b(?:near|by|around|close to|next to) (?:the |my |our )?([a-z ]+)")
 
 
@@ -176,7 +177,8 @@ class Recaller:
     def _understood(self, query: RecallQuery, now_ns: int) -> _Asked:
         window, text, unclear = None, query.text, False
         if text and not (query.after_ns or query.before_ns):
-            window, _, text, fault = times_in(text, now_ns)
+            several = _SENTENCES.search(text)  # "I was out last night. Is the lamp on?"
+            window, _, text, fault = (times_asked if several else times_in)(text, now_ns)
             unclear = bool(fault)
         after, before = (window.after_ns, window.before_ns) if window else (query.after_ns, query.before_ns)
         before = min(before or FOR_EVER, self.until_ns)

@@ -35,3 +35,19 @@ def test_clients_do_not_share_their_conversations_and_old_ones_are_forgotten(mon
     talks.of("c")  # b is forgotten: it was silent for longest
     assert talks.of("a").question(FOLLOW_UP) == IN_FULL
     assert talks.of("").question(FIRST) == FIRST and talks.of("").question(FOLLOW_UP) == FOLLOW_UP, "no name"
+
+
+@pytest.mark.parametrize(("first", "then", "full"), [
+    ("Was the lamp on yesterday evening?", "And on Monday?", "Was the lamp on on Monday?"),
+    ("Is the lamp on?", "And yesterday evening?", "Was the lamp on yesterday evening?"),
+    ("What is on the table?", "What about last night?", "What was on the table last night?"),
+    ("Where was the mug on Monday?", "And the laptop?", "Where was the laptop on Monday?"),
+    ("Where was the mug on Monday?", "Was it clean?", "Was the mug in the kitchen clean on Monday?"),
+    ("Where was the mug on Monday?", "What colour is it?", "What colour is the mug in the kitchen?"),
+    ("Where is the mug?", "Where was it yesterday?", "Where was the mug yesterday?"),
+    ("Where is the mug?", "Was it in the study last night?", "Was the mug in the study last night?"),
+    ("Where is the mug?", "And the laptop?", "Where is the laptop?")])
+def test_a_question_that_refers_to_another_keeps_its_time_or_names_one(first: str, then: str, full: str) -> None:
+    talk = Conversation()
+    talk.answered(talk.question(first), "in the kitchen")
+    assert talk.question(then) == full
