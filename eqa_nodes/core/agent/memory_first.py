@@ -64,11 +64,12 @@ class MemoryFirst:
         """Return the present time, and the past time that the question asks about.
 
         A choice of answers and a required guess are not refused. Where a simulator's clock has no date, "this morning"
-        is part of the present.
+        is part of the present, and words that are no time on any clock ("before dinner") do not matter.
         """
         now_ns, _ = self._ports.odometry.last()
         asked = past_question(self._question.text, now_ns).times
-        present = now_ns < WALL_NS and re.search(r"\b(?:this|today)\b", self._question.text.lower())
+        present = now_ns < WALL_NS and (re.search(r"\b(?:this|today)\b", self._question.text.lower()) or (
+            past_question(self._question.text, 4 * WALL_NS).times.window is None))
         return now_ns, asked._replace(fault="") if present or self._question.choices or (
             self._question.force_guess) else asked
 

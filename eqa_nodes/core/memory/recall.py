@@ -40,7 +40,7 @@ from eqa_nodes.core.memory.scoring import (
     newest_first,
     spread,
 )
-from eqa_nodes.core.memory.times import FOR_EVER, TimeWindow, times_asked, times_in
+from eqa_nodes.core.memory.times import FOR_EVER, TimesInText, TimeWindow, times_asked, times_in
 from eqa_nodes.core.types.questions import MemoryObject, RecallQuery
 
 _EXACT = 3000  # maximum number of rows with a query's words for ranking all of them
@@ -62,6 +62,12 @@ _IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "
 _PATROLS, _NEWEST = 2, "newest look"
 _SENTENCES = re.compile(r"[.?!]\s+\w.*[.?!]\s*$", re.DOTALL)
 _NEAR = re.compile(r"\b(?:near|by|around|close to|next to) (?:the |my |our )?([a-z ]+)")
+
+
+def _times(text: str, now_ns: int) -> TimesInText:
+    """Return the time of a query; of several sentences, "I was out last night. Is the lamp on?", that of the question.
+    """
+    return (times_asked if _SENTENCES.search(text) else times_in)(text, now_ns)
 
 
 def _sought(asked: str, text: str) -> str:
@@ -119,7 +125,7 @@ class Recaller:
         """Return whether a query is limited to a time, so that it is not about the present."""
         if query.after_ns or query.before_ns or not query.text:
             return bool(query.after_ns or query.before_ns)
-        times = times_in(query.text, now_ns)
+        times = _times(query.text, now_ns)
         return times.window is not None or times.fault != ""
 
     def _found(self, asked: _Asked, present: bool) -> list[Match]:
@@ -177,8 +183,7 @@ class Recaller:
     def _understood(self, query: RecallQuery, now_ns: int) -> _Asked:
         window, text, unclear = None, query.text, False
         if text and not (query.after_ns or query.before_ns):
-            several = _SENTENCES.search(text)  # "I was out last night. Is the lamp on?"
-            window, _, text, fault = (times_asked if several else times_in)(text, now_ns)
+            window, _, text, fault = _times(text, now_ns)
             unclear = bool(fault)
         after, before = (window.after_ns, window.before_ns) if window else (query.after_ns, query.before_ns)
         before = min(before or FOR_EVER, self.until_ns)

@@ -282,3 +282,11 @@ def test_a_time_in_another_sentence_is_not_asked_about() -> None:
     diary = Diary(shows={1: 0.9})
     assert not diary.put(Question("I was out last night. Is the lamp on?")).abstained
     assert all(not query.after_ns for query in diary.queries)
+
+
+def test_on_a_clock_without_a_date_only_other_days_are_refused() -> None:
+    def said(text: str) -> str:
+        return Home(shows={1: 0.9}).put(Question(text)).message
+
+    assert said("Was the lamp on yesterday evening?").startswith("'yesterday evening' is not understood here")
+    assert said("Was the bed made this morning?") == said("Did I clean the counters before dinner?") == ""
