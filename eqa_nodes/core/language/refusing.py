@@ -1,4 +1,4 @@
-"""Why a question is not understood, in one sentence, and the questions that may have been meant."""
+"""Why a question is not understood, in one sentence."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from eqa_nodes.core.language.bad_input import NO_WORDS, ORDER, PRIVATE, improper, without_words
 from eqa_nodes.core.language.english import join_list
-from eqa_nodes.core.language.phrases import is_known, is_place
-from eqa_nodes.core.language.query import Query, Thing
-from eqa_nodes.core.language.states import states_of_kind
 from eqa_nodes.core.language.vocabulary import entries, table
-from eqa_nodes.core.language.wording import question_of
 
 NOT_UNDERSTOOD = "I do not understand"
 _UNCLEAR = 3  # words that are named to the person
@@ -72,61 +67,6 @@ def why_not(text: str, unclear: Sequence[str]) -> str:
         words = [repr(_shown(word)) for word in dict.fromkeys(unclear)][:_UNCLEAR]
         return f"{NOT_UNDERSTOOD} {join_list(words)} in this question."
     return f"{NOT_UNDERSTOOD} {_shown(text)!r}."
-
-
-class Heard(NamedTuple):
-    """What was recognised of a question that is not understood: doubtful readings, things, a room, tags of words."""
-
-    readings: tuple[Query, ...] = ()
-    things: tuple[Thing, ...] = ()
-    room: str = ""
-    tags: frozenset[str] = frozenset()
-    states: tuple[str, ...] = ()
-
-
-def suggestions(heard: Heard) -> tuple[str, ...]:
-    """Return questions that may have been meant: what the words hint at, doubtful readings, then what is usual."""
-    things = [t._replace(quantifier="", number=0, unlike=None, room=t.room or heard.room) for t in heard.things]
-    first, rest = (things[-1:], things[:-1]) if things else ([], [])
-    queries = [*(q for t in first for q in _hinted(t, heard)), *heard.readings,
-               *(q for t in reversed(rest) for q in _hinted(t, heard)),
-               *(q for t in (*first, *reversed(rest)) for q in _usual(t))]
-    if not queries and heard.room:
-        queries.append(Query("list", (Thing(room=heard.room),)))
-    known = (query for query in queries if all(is_known(t) or is_place(t) for t in query.subjects))
-    return tuple(dict.fromkeys(map(question_of, known)))
-
-
-def _hinted(thing: Thing, heard: Heard) -> list[Query]:
-    """Return what the words of a question may ask of a thing: its colour where they name colours, and so on."""
-    tags, bare = heard.tags, thing._replace(room="", state="")
-    none = not tags.isdisjoint(("not", "without", "no"))
-    queries = []
-    if "room" in tags:
-        queries += [Query("rooms", (bare._replace(quantifier="no" if none else ""),)), Query("room", (thing,))]
-    if "count" in tags:
-        states = [thing._replace(state=state) for state in heard.states] or [thing]
-        queries += [Query("count", (t,)) for t in states]
-    queries += [Query(form, (thing,)) for form in ("colour", "material", "where") if form in tags]
-    queries += [Query("size", (thing,), aspect=tag) for tag in ("wide", "high", "long", "deep") if tag in tags]
-    known = states_of_kind(thing.kind) if thing.kind else None
-    if known is not None:
-        queries += [Query("is", (thing._replace(state=""),), (Thing(state=state),)) for state in heard.states]
-    if "what" in tags:
-        placed = [tag for tag in ("under", "on", "above", "next to") if tag in tags]
-        placed += ["on"] if placed == ["above"] else []  # "what do I touch with my hand over the table"
-        queries += [Query("list", (Thing(room=thing.room, relation=tag, support=thing._replace(room="")),))
-                    for tag in placed]
-    return queries
-
-
-def _usual(thing: Thing) -> list[Query]:
-    """Return what is most often asked of such a thing."""
-    states = states_of_kind(thing.kind) if thing.kind else None
-    queries = [Query("where", (thing._replace(state=""),)), Query("exists", (thing,))]
-    if states is not None:
-        queries.insert(0, Query("is", (thing._replace(state=""),), (Thing(state=thing.state or states[0]),)))
-    return queries
 
 
 def _language(words: Sequence[str]) -> str:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
-from typing import NamedTuple
 
 from eqa_nodes.core.language.asking import asked_again, query_of_clause, which_one
 from eqa_nodes.core.language.clauses import AUXILIARY, SIZES, STRONG, Clause
@@ -23,14 +21,14 @@ from eqa_nodes.core.language.naming import members
 from eqa_nodes.core.language.phrases import Phrase, is_known, is_place, phrases
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
-from eqa_nodes.core.language.refusing import NOT_UNDERSTOOD, Heard, not_a_question, suggestions, why_not
+from eqa_nodes.core.language.refusing import NOT_UNDERSTOOD, not_a_question, why_not
+from eqa_nodes.core.language.suggesting import Heard, ReadQuestion, suggestions
 from eqa_nodes.core.language.targets import Target, missing_names
 from eqa_nodes.core.language.time_words import asked_times, at_another_time, with_time, without
 from eqa_nodes.core.language.uses import purpose_of
 from eqa_nodes.core.language.wording import in_words, question_of
 
 _ANIMALS = frozenset(map(canonical, members("pet")))
-_SUGGESTED = 3  # questions that are asked back
 _AT_ONCE = 4  # questions in one line
 
 
@@ -48,9 +46,8 @@ def understand(text: str, before: Exchange | None = None) -> Understood:
                           question=with_time(question_of(after), text, before.question))
     if reading.query is None:
         why = why_not(text, reading.unclear)
-        meant = suggestions(reading.heard) if why.startswith(NOT_UNDERSTOOD) else ()
-        understood = (question for question in meant if _read(question).query is not None)
-        return Understood(None, why=why, suggestions=tuple(islice(understood, _SUGGESTED)), question=text)
+        meant = suggestions(_timeless(text), _read) if why.startswith(NOT_UNDERSTOOD) else ()
+        return Understood(None, why=why, suggestions=meant, question=text)
     when = " ".join(word.text for word in asked_times(text))
     return Understood(reading.query, ", ".join(filter(None, (in_words(reading.query), when))), question=text)
 
@@ -94,14 +91,6 @@ def _timeless(text: str) -> str:
     return without(text, asked_times(text))
 
 
-class ReadQuestion(NamedTuple):
-    """What was read of a question: its query, else which words are unclear, and what else was recognised."""
-
-    query: Query | None
-    unclear: tuple[str, ...] = ()
-    heard: Heard = Heard()
-
-
 @lru_cache(maxsize=1024)
 def _read(text: str) -> ReadQuestion:
     text = _timeless(text)
@@ -114,9 +103,10 @@ def _read(text: str) -> ReadQuestion:
     found = talk.questions()
     if len(found) > 1:
         parts = tuple(found[:_AT_ONCE])
-        return ReadQuestion(Query("several", parts=parts, things=tuple(t for q in parts for t in q.things)))
+        return ReadQuestion(Query("several", parts=parts, things=tuple(t for q in parts for t in q.things)),
+                            heard=talk.heard())
     if found:
-        return ReadQuestion(found[0])
+        return ReadQuestion(found[0], heard=talk.heard())
     return ReadQuestion(None, tuple(talk.unclear), talk.heard())
 
 
@@ -128,6 +118,7 @@ class _Talk:
         self._unit = next((p.value for segment in cut for p in segment
                            if p.tag == "unit" and not _numbered(segment, p)), "")
         self._asked, self._weak, self._doubtful = list[Query](), list[Query](), list[Query]()
+        self._clauses = list[tuple[Phrase, ...]]()
         self.unclear: list[str] = []
         self._told: Query | None = None  # what the clause before asked, or said as if it asked
         self._failed = False  # whether a clause that asks was not understood
@@ -139,6 +130,7 @@ class _Talk:
     def hear(self, at: int) -> None:
         """Read one clause."""
         clause = self._clause(at)
+        self._clauses.append(tuple(clause.items))
         query = asked_again(clause, self._asked[-1]) if self._asked else None
         query = query or which_one(clause, self._told) or query_of_clause(clause)
         self._told = query
@@ -160,12 +152,8 @@ class _Talk:
 
     def heard(self) -> Heard:
         """Return what was recognised, for suggestions."""
-        items = [p for segment in self._cut for p in segment]
-        tags = {p.tag for p in items} | {"room" for p in items if p.thing is not None and "room" in p.text.split()[-1]}
-        tags |= {p.thing.relation for p in items if p.thing is not None} - {""}
-        states = [p.value for p in items if p.tag == "state"] + [t.state for t in self._topics if t.state]
-        return Heard((*self._asked, *self._doubtful, *self._weak), tuple(self._topics), self._place, frozenset(tags),
-                     tuple(dict.fromkeys(states)))
+        return Heard((*self._asked, *self._doubtful, *self._weak), tuple(self._clauses),
+                     tuple(self._topics), self._metres, self._unit)
 
     def _clause(self, at: int) -> Clause:
         clause = Clause(self._cut[at], self._topics, self._metres, self._unit, self._place, self._group, self._spot)

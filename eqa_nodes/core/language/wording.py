@@ -59,6 +59,8 @@ def _are(thing: Thing) -> str:
 
 
 def _many(thing: Thing) -> str:
+    if thing.use and not thing.kind:
+        return thing._replace(kind="thing", number=0, quantifier="the", use="").name + f" to {thing.use}"
     return thing._replace(number=0, quantifier="the").name
 
 
@@ -90,6 +92,16 @@ def _list(query: Query) -> str:
     return f"what is {thing.looks}"
 
 
+def _which(query: Query) -> str:
+    thing = query.things[0]
+    if thing.size == "closer" and thing.support is not None:
+        bare = thing._replace(size="", relation="", support=None, quantifier="", number=0)
+        return f"which {bare.name} is closer to {the(thing.support)}"
+    if thing.state and thing.unlike is None:
+        return f"which {_many(thing._replace(state=''))} are {thing.state}"
+    return f"which are the {_many(thing)}"
+
+
 def _rooms(query: Query) -> str:
     thing = query.things[0]
     which = "how many" if query.aspect == "count" else "which"
@@ -104,9 +116,8 @@ def _compared(query: Query) -> str:
     asked = query.compared
     assert asked is not None
     things = [the(t) for t in query.things]
-    names = [target.name for target in asked.targets]
     if asked.form == "same":
-        return f"do {join_list(names)} have {'different' if asked.denied else 'the same'} {asked.aspect or 'looks'}"
+        return f"do {join_list(things)} have {'different' if asked.denied else 'the same'} {asked.aspect or 'looks'}"
     if asked.form == "more":
         one, *others = query.things
         if not asked.which:
@@ -120,8 +131,9 @@ def _compared(query: Query) -> str:
     if asked.form == "count":
         rooms = join_list([f"the {target.where}" for target in asked.targets])
         return f"how many {_many(query.things[0]._replace(room=''))} are there in {rooms} together"
-    joint = "both" if asked.form == "both" else "either"
-    return f"is {'; '.join(names)}: {joint} {asked.aspect or 'there'}"
+    thing, places = query.things[0]._replace(room=""), [f"the {target.where}" for target in asked.targets]
+    where = f"both {join_list(places)}" if asked.form == "both" else " or ".join(places)
+    return f"is {the(thing)} {asked.aspect} in {where}" if asked.aspect else f"is there {_a(thing)} in {where}"
 
 
 def _size(query: Query) -> str:
@@ -158,7 +170,7 @@ _WRITERS = {
     "material": lambda q: f"what {_are(q.things[0])} {the(q.things[0])} made of",
     "state": lambda q: f"what state {_are(q.things[0])} {the(q.things[0])} in",
     "text": lambda q: f"what is written on {the(q.things[0])}",
-    "which": lambda q: f"which {_many(q.things[0])}",
+    "which": _which,
     "most": lambda q: f"which room has {'the most' if q.aspect == 'most' else 'the fewest'} {_many(q.things[0])}",
     "apart": lambda q: f"how far is {the(q.things[0])} from {the(q.things[1])}",
     "gap": lambda q: f"how wide is the gap between {the(q.things[0])} and {the(q.things[1])}",

@@ -1,0 +1,251 @@
+"""The questions that may be meant by one that is not understood, the likeliest first.
+
+Every form of question is tried on every thing that was heard. A candidate gains for what was said and it asks, loses
+for what it adds, and gains more if the parser reads it from the same words without those that are not understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, permutations, product
+from typing import NamedTuple
+
+from eqa_nodes.core.language.clauses import AUXILIARY, COMPARED, PLACING, SIZES, STRONG
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.lexing import Word, sentences
+from eqa_nodes.core.language.naming import known_names
+from eqa_nodes.core.language.phrases import Phrase, is_known, is_place
+from eqa_nodes.core.language.query import Query, Thing
+from eqa_nodes.core.language.spelling import words
+from eqa_nodes.core.language.states import opposite, states_of, states_of_kind
+from eqa_nodes.core.language.targets import Compared
+from eqa_nodes.core.language.weighing import target_of
+from eqa_nodes.core.language.wording import question_of
+
+_SUGGESTED = 3  # questions that are asked back
+_COMPARED = 30  # best things, and best questions, that are looked at further
+_LONG = 60  # words from which a question is not tried in other words
+_KIND, _FORM, _WORD, _MINOR = 4.0, 3.0, 2.0, 0.7  # what is worth a thing, a form, another word, "what" or "whether"
+_TOLD = 0.5  # share of that if the clause tells rather than asks
+_READ, _READ_WHOLE = 2.0, 6.0  # how much likelier a reading of a part, and of all words that are understood, is
+_TWO = 2.0  # how much less likely two questions in one are
+_SAME_FORM, _SAME_WORDS = 1.0, 3.0  # how much less a question is worth that resembles one suggested already
+_CUES = {"where": ("where",), "room": ("which", "room"), "rooms": ("which", "room"), "most": ("which", "room"),
+         "count": ("count",), "colour": ("colour",), "material": ("material",), "text": ("text",), "list": ("what",),
+         "which": ("which",), "exists": ("whether",), "is": ("whether",), "choice": ("or",), "apart": ("far",),
+         "passes": ("fit",)}  # form of question: what asks for it
+_FORMS = frozenset(("count", "colour", "material", "where", "text", "far"))
+_MINORS = frozenset(("what", "which", "whether", *SIZES))
+_INSTEAD = ("what", "colour", "many", "is")  # words that are tried in the place of one that is not understood
+
+
+class Heard(NamedTuple):
+    """What was recognised of a question: doubtful readings, its clauses, what was spoken of, a length and a unit."""
+
+    readings: tuple[Query, ...] = ()
+    clauses: tuple[tuple[Phrase, ...], ...] = ()
+    topics: tuple[Thing, ...] = ()
+    metres: float = 0.0
+    unit: str = ""
+
+
+class ReadQuestion(NamedTuple):
+    """What was read of a question: its query, else which words are unclear, and what was recognised."""
+
+    query: Query | None
+    unclear: tuple[str, ...] = ()
+    heard: Heard = Heard()
+
+
+def suggestions(text: str, read: Callable[[str], ReadQuestion]) -> tuple[str, ...]:
+    """Return up to three questions that differ, each of which is read as itself."""
+    first, *others = (read(again) for again in _without_unknown(text))
+    whole = read(text).heard
+    heard = Heard((*first.heard.readings, *whole.readings), (*first.heard.clauses, *whole.clauses),
+                  (*first.heard.topics, *whole.topics), whole.metres, whole.unit)
+    said = _evidence(heard)
+    read_of = [q for r in (first, *others) if r.query is not None for q in (r.query, *r.query.parts)]
+    scores = {query: _score(query, said) for query in (*read_of, *heard.readings, *_candidates(heard, said))}
+    for query in dict.fromkeys((*read_of, *heard.readings)):
+        scores[query] += _READ_WHOLE if query == first.query else _READ
+    pool = sorted(filter(_is_sound, scores), key=lambda query: -scores[query])[:_COMPARED]
+    found: dict[str, Query] = {}
+    while pool and len(found) < _SUGGESTED:
+        best = max(pool, key=lambda query: scores[query] - sum(_alike(query, other) for other in found.values()))
+        pool.remove(best)
+        again = read(question_of(best)).query
+        if again is not None and again.form == best.form:
+            found.setdefault(question_of(best), best)
+    return tuple(found)
+
+
+def _without_unknown(text: str) -> Iterator[str]:
+    """Yield a question without the words that are not understood, then with a question word instead of one of them."""
+    typed = [(word.text, word.tag != "unknown" or word.text in words()) for line in sentences(text)
+             for word in (*line, Word("?", "?"))]
+    yield " ".join(word for word, known in typed if known)
+    unclear = [at for at, (_, known) in enumerate(typed) if not known] if len(typed) < _LONG else []
+    for at, word in product(unclear, _INSTEAD):
+        yield " ".join(word for word, known in (*typed[:at], (word, True), *typed[at + 1:]) if known)
+
+
+def _score(query: Query, said: dict[str, float]) -> float:
+    worth = {feature: _KIND if feature.startswith("kind:") else _MINOR if feature in _MINORS
+             else _FORM if feature in _FORMS else _WORD for feature in _features(query)}
+    usual = 0.3 if query.form in ("where", "is", "exists") else 0.0
+    return usual - _TWO * bool(query.parts) + sum(
+        value * said.get(feature, -1.0) for feature, value in worth.items())
+
+
+def _alike(query: Query, other: Query) -> float:
+    """Return how much less a question is worth beside another one."""
+    asks = [({"room": "where"}.get(q.form, q.form), q.aspect, q.form == "list" and q.things[0].relation)
+            for q in (query, other)]
+    mine, others = _features(query), _features(other)
+    return _SAME_FORM * (asks[0] == asks[1]) + _SAME_WORDS * len(mine & others) / max(len(mine | others), 1)
+
+
+def _is_sound(query: Query) -> bool:
+    """Return whether a query is about things that are known, in states that these can have."""
+    known = all(is_known(t) or is_place(t) for subject in query.subjects for t in _within(subject))
+    return known and all(p.state in ("", *_states(t)) or not t.kind
+                         for t in query.things for p in (t, *query.predicates))
+
+
+def _features(query: Query) -> set[str]:
+    """Return what the words of a question have to say for it: "kind:lamp", "look:on", "count"."""
+    found = {f for thing in (*query.things, *query.predicates) for f in _of_thing(thing)}
+    found |= {f for part in query.parts for f in _features(part)} | set(_CUES.get(query.form, ()))
+    if query.compared is not None:
+        found |= {query.compared.aspect, "which" if query.compared.which else "whether"}
+    found |= {query.aspect} if query.form in ("size", "most") else set()
+    return found | ({query.unit} if query.unit else set()) | ({"no"} if query.denied else set())
+
+
+def _of_thing(thing: Thing) -> set[str]:
+    found = {f"look:{look}" for look in (thing.state, thing.colour, thing.material, thing.size) if look}
+    found |= {f"kind:{canonical(thing.kind)}"} if thing.kind and is_known(thing) else set()
+    found |= {f"room:{canonical(room)}" for room in (thing.room, thing.other_room) if room not in ("", "room", "house")}
+    found |= {"no"} if thing.quantifier == "no" or thing.unlike else set()
+    found |= {text for text in (thing.relation, thing.use) if text}
+    inner = (thing.support, thing.other_support, thing.unlike and thing.unlike.support)
+    return found.union(*(_of_thing(t) for t in inner if t is not None))
+
+
+def _evidence(heard: Heard) -> dict[str, float]:
+    """Return what was said: 1 for what a clause asks, less for what one tells."""
+    said: dict[str, float] = {}
+    for items in heard.clauses:
+        tags = [p.tag for p in items if p.tag not in ("unknown", "and", ",")]
+        lists, wh = tags[:1] == ["tell"], not set(STRONG).isdisjoint(tags)
+        asks = lists or wh or "or" in tags or set(tags[:1]) <= set(AUXILIARY)
+        before = ["", *(p.tag for p in items)]
+        found = {feature for tag, p in zip(before, items, strict=False) for feature in _of_phrase(p, tag)}
+        if not {"not", "without"}.isdisjoint(tags):
+            found |= {f"look:{opposite(p.value)}" for p in items if p.tag == "state"}
+        found |= {"which", "what"} if lists else {"whether"} if asks and not wh else set()
+        said |= {feature: 1.0 if asks else max(said.get(feature, 0.0), _TOLD) for feature in found}
+    said |= {f"look:{sign}": said[sign] for sign in COMPARED if sign in said}
+    said |= {"larger": 1.0} if {"more", "big"} <= said.keys() else {}
+    return {"fit": 0.5, **said, heard.unit: 1.5} if heard.metres else {**said, heard.unit: 1.5}
+
+
+def _of_phrase(p: Phrase, before: str) -> set[str]:
+    if p.thing is not None:
+        rooms = is_place(p.thing) and (p.text.endswith("s") or before in ("which", "what", "all"))
+        return _of_thing(p.thing) | ({"room"} if rooms or p.thing.room == "room" else set())
+    if p.tag == "state":
+        return {f"look:{state}" for state in states_of(p.text)}
+    if p.tag in ("is_colour", "is_material"):
+        return {f"look:{p.value}"}
+    if p.tag == "what" and before in PLACING:
+        return {"where"}
+    return {{"close": "look:closed", "not": "no", "without": "no", **PLACING}.get(p.tag, p.tag)}
+
+
+def _candidates(heard: Heard, said: dict[str, float]) -> Iterator[Query]:
+    """Yield questions of every form about the things and rooms that were heard, the last first."""
+    spoken = [t for items in reversed(heard.clauses) for p in items if p.thing is not None for t in _within(p.thing)]
+    things = [t._replace(quantifier="", number=0, unlike=None, room="" if t.room in ("room", "house") else t.room)
+              for t in (*reversed(heard.topics), *spoken) if is_known(t)]
+    things += [t._replace(kind=t.kinds[0], use="", kinds=()) for t in things if t.kinds and not t.kind]
+    named = dict.fromkeys(t.kind for t in things if t.kind)
+    joint = [f"{one} {other}" for one, other in permutations(named, 2) if f"{one} {other}" in known_names()]
+    said |= {f"kind:{canonical(kind)}": 2.5 for kind in joint} | {
+        f"kind:{canonical(t.kinds[0])}": 1.0 for t in things if t.kinds}
+    rooms = [feature[5:] for feature in said if feature.startswith("room:")]
+    places = [place for place in dict.fromkeys(PLACING.values()) if place in said]
+    pairs = [Thing(one, relation=place, support=Thing(other))
+             for place, (other, one) in product(places, combinations(named, 2))]
+    variants = dict.fromkeys(v for t in (*things, *map(Thing, joint), *pairs) for v in _variants(t, rooms))
+    best = sorted(variants, key=lambda thing: -_score(Query("", (thing,)), said))[:_COMPARED]
+    for thing in best:
+        yield from _asked(thing, heard, said)
+        yield from (Query("list", (Thing(room=thing.room, relation=place, support=thing._replace(room="")),))
+                    for place in (*places, "on") if place != thing.relation)
+    for one, other in permutations([*best[:12], *(Thing(room=room) for room in rooms)], 2):
+        if (one.kind, one.room) != (other.kind, other.room) and is_place(one) == is_place(other):
+            yield from _of_two(one, other, heard, said)
+    yield from (Query("list", (Thing(room=room),)) for room in rooms)
+
+
+def _within(thing: Thing) -> Iterator[Thing]:
+    yield thing
+    for inner in (thing.support, thing.other_support, thing.unlike and thing.unlike.support):
+        if inner is not None:
+            yield from _within(inner._replace(room=inner.room or thing.room))
+
+
+def _variants(thing: Thing, rooms: Sequence[str]) -> Iterator[Thing]:
+    """Yield a thing as it was named, alone, in the rooms that were heard, in the states that it can have."""
+    yield thing
+    for room, state in product(("", *rooms), ("", *_states(thing))):
+        yield thing._replace(room=room or thing.room, state=state or thing.state)
+        yield Thing(thing.kind, room, state=state, use=thing.use, kinds=thing.kinds)
+
+
+def _states(thing: Thing) -> tuple[str, ...]:
+    return (states_of_kind(thing.kind) if thing.kind else None) or ()
+
+
+def _asked(thing: Thing, heard: Heard, said: dict[str, float]) -> Iterator[Query]:
+    """Yield what may be asked of one thing."""
+    no, bare = thing._replace(quantifier="no"), thing._replace(state="")
+    states = [Thing(state=state) for state in _states(thing)]
+    forms = ("where", "exists", "count", "room", "rooms", *(f for f in ("colour", "material", "text") if f in said))
+    yield from (Query(form, (thing,)) for form in forms)
+    yield from (Query(form, (no,)) for form in ("exists", "rooms"))
+    yield from (Query("is", (bare,), (state,)) for state in states)
+    yield from [Query("choice", (bare,), tuple(states))] if states else []
+    yield from [Query("which", (thing,))] if thing.state or thing.colour else []
+    yield from (Query("which", (thing._replace(size=sign),)) for sign in COMPARED if sign in said)
+    yield from (Query("most", (thing,), aspect=aspect) for aspect in ("most", "fewest") if aspect in said)
+    yield from [Query("passes", (thing,), metres=heard.metres)] if heard.metres else []
+    if thing.relation:
+        free = bare._replace(relation="", support=None)
+        yield Query("is", (free,), (Thing(relation=thing.relation, support=thing.support),))
+    if heard.unit or not said.keys().isdisjoint(SIZES):
+        yield from (Query("size", (thing,), aspect=aspect, unit=heard.unit) for aspect in SIZES)
+
+
+def _of_two(one: Thing, other: Thing, heard: Heard, said: dict[str, float]) -> Iterator[Query]:
+    """Yield what may be asked of two things, or of two rooms."""
+    targets, both = (target_of(one), target_of(other)), (one, other)
+    for sign, which in product((sign for sign in COMPARED if sign in said), (True, False)):
+        yield Query("compare", both, compared=Compared("size", targets, sign, which=which))
+    if is_place(one):
+        door = Thing("door", one.room, other_room=other.room)
+        yield from [Query("passes", (door,), metres=heard.metres)] if heard.metres else []
+        return
+    for sign in (sign for sign in ("more", "fewer") if sign in said):
+        yield Query("compare", both, compared=Compared("more", targets, sign))
+    if one.kind == other.kind and one.room and other.room:
+        for form in (form for form in ("count", "colour", "where") if form in said):
+            parts = tuple(Query(form, (thing,)) for thing in both)
+            yield Query("several", both, parts=parts, compared=Compared("each", targets, form))
+        yield Query("choice", (one._replace(room=""),), (Thing(room=one.room), Thing(room=other.room)))
+        yield from [Query("choice", (Thing(state=one.state),), tuple(t._replace(state="") for t in both))
+                    ] if one.state else []
+    yield from [Query("apart", both)] if "far" in said else []
+    yield from [Query("which", (one._replace(size="closer", relation="next to", support=other),))
+                ] if "closer" in said else []
