@@ -196,7 +196,8 @@ def _views(store: MemoryReader, ids: dict[int, None], note: str) -> tuple[Eviden
 
 
 def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollection | None:
-    """Return what changed since the named time, or since this session began.
+    """Return what changed since the named time, or since this session began; within a time that is over, what changed
+    and has stayed so.
 
     Simulator clocks have no days, and any day that is named began before such a clock.
     """
@@ -207,8 +208,13 @@ def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollect
         return None
     if since is None or not store.objects(limit=1):
         return None  # "what changed in politics" is not about time; without objects nothing is known
-    changes = [change for change in store.changes(since) if _in_room(change.object, asked.room)]
+    until = now_ns if window is None else window.before_ns
+    changes = [change for change in store.changes(since)
+               if change.first_ns <= until and _in_room(change.object, asked.room)]
     begin = time_phrase(since, now_ns).removeprefix("on ")
+    if not changes and until < now_ns:
+        end = time_phrase(until, now_ns).removeprefix("on ")
+        return Recollection(f"nothing that I have seen from {begin} to {end} and that has stayed so", _ONCE, ())
     if not changes:
         return Recollection(f"nothing that I have seen since {begin}", _ONCE, _newest(store, begin))
     evidence: dict[int, Evidence] = {}
