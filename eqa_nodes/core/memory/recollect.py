@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from eqa_nodes.core.language.english import COLOURS, canonical, content_words, normalise
+from eqa_nodes.core.language.english import canonical, content_words, normalise
 from eqa_nodes.core.language.lexing import CHATTER
-from eqa_nodes.core.language.naming import in_group
 from eqa_nodes.core.language.rooms import is_room, room_name
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
+from eqa_nodes.core.memory.habits import habit_question, over_weeks
 from eqa_nodes.core.memory.ledger import PAUSE_NS
+from eqa_nodes.core.memory.matching import ONCE, fitting_objects, views_of
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS, TimesInText, time_phrase, times_asked, times_in
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence, MemoryObject, Recollection
@@ -34,7 +35,7 @@ _CHANGED = re.compile(r"^(?:what (?:has |have |is |things )?(?:been )?"
 _WAS = re.compile(rf"^where (?:was|were) {_THING}$")
 _IN_ROOM = re.compile(r"(?P<rest>.+) in (?:the |my |our |your )?(?P<room>[^,]+)$")
 _ASKS = re.compile(r"\b(?:when|where|what|(?:did|has) anything)\b.*")
-_SURE, _ONCE, _BY_MEANING = 0.95, 0.8, 0.6  # confidence: seen in several looks, in one, found by meaning only
+_ANY_NS = 2 * WALL_NS  # a moment at which days have names
 
 
 def recollect(store: MemoryReader, question: str, now_ns: int) -> Recollection | None:
@@ -44,12 +45,14 @@ def recollect(store: MemoryReader, question: str, now_ns: int) -> Recollection |
     look. "Where" questions are answered only if an earlier session knew such an object; for objects new in this
     session, the answerer judges the views.
     """
+    if (habit := habit_question(question, now_ns)) is not None:
+        return over_weeks(store, habit, now_ns)
     asked = past_question(question, now_ns)
     if asked.form == "changed":
         return _changed(store, asked, now_ns)
     if not asked.form or asked.times.fault:
         return None
-    fitting, sure = _fitting(store, asked.thing)
+    fitting, sure = fitting_objects(store, asked.thing)
     if not fitting or (asked.form == "where" and not any(store.known_before(o.id) for o in fitting)):
         return None
     if asked.form == "was":
@@ -95,7 +98,7 @@ def past_question(question: str, now_ns: int) -> PastQuestion:
 
 def about_past(question: str) -> bool:
     """Return whether `recollect` may answer a question."""
-    return past_question(question, 0).form != ""
+    return past_question(question, 0).form != "" or habit_question(question, _ANY_NS) is not None
 
 
 def _as_asked(question: str) -> str:
@@ -141,7 +144,7 @@ def _elsewhere(store: MemoryReader, asked: PastQuestion, o: MemoryObject, now_ns
     window = asked.times.window
     then = ", ".join(filter(None, (f"in the {asked.room}" if asked.room else "", window.phrase if window else "")))
     seen = ", ".join(filter(None, (time_phrase(o.last_ns, now_ns), place_of(o))))
-    return Recollection(f"I have not seen it {then}; I last saw it {seen}", _ONCE, _proof(store, o, now_ns))
+    return Recollection(f"I have not seen it {then}; I last saw it {seen}", ONCE, _proof(store, o, now_ns))
 
 
 def _was(store: MemoryReader, asked: PastQuestion, fitting: Sequence[MemoryObject], sure: float,
@@ -156,26 +159,7 @@ def _was(store: MemoryReader, asked: PastQuestion, fitting: Sequence[MemoryObjec
     text = "; ".join(f"{place_of(o) or 'where the picture shows it'} ({time_phrase(o.last_ns, now_ns)})"
                      for o, *_ in spells)
     ids = dict.fromkeys(max(o.keyframe_id for o in spell) for spell in reversed(spells))
-    return Recollection(text, sure, _views(store, ids, f"{name_of(seen[-1])}, seen {window.phrase}"))
-
-
-def _fitting(store: MemoryReader, thing: str) -> tuple[list[MemoryObject], float]:
-    """Return the matching objects, the one seen last at the end, and the confidence in that one.
-
-    Without a match by words, only the most similar object counts; objects of another colour than asked for do not.
-    """
-    text = spelled(normalise(thing))
-    wanted = set(content_words(text))
-    found = [o for o in store.objects(text) if _colour_fits(o, wanted)]
-    kinds = [o for o in found if set(canonical(o.kind).split()) <= wanted]
-    kinds = kinds or [o for o in store.objects() if in_group(o.kind, text) and _colour_fits(o, wanted)]
-    fitting = sorted(kinds or found[:1], key=lambda o: (o.last_ns, o.id))
-    return fitting, _BY_MEANING if not kinds else _ONCE if fitting[-1].times < 2 else _SURE
-
-
-def _colour_fits(o: MemoryObject, wanted: set[str]) -> bool:
-    colours = (wanted - set(canonical(o.kind).split())).intersection(COLOURS)
-    return not colours or "colour" not in o.attributes or canonical(o.attributes["colour"]) in colours
+    return Recollection(text, sure, views_of(store, ids, f"{name_of(seen[-1])}, seen {window.phrase}"))
 
 
 def _if_gone(o: MemoryObject, text: str, now_ns: int) -> str:
@@ -187,12 +171,7 @@ def _if_gone(o: MemoryObject, text: str, now_ns: int) -> str:
 def _proof(store: MemoryReader, o: MemoryObject, now_ns: int, then: bool = False) -> tuple[Evidence, ...]:
     """Return the newest view of an object and then the best one; then: only the view in which it was seen so."""
     ids = dict.fromkeys((o.keyframe_id,) if then else (store.last_view(o.id), o.keyframe_id))
-    return _views(store, ids, f"{name_of(o)}, last seen {time_phrase(o.last_ns, now_ns)}")
-
-
-def _views(store: MemoryReader, ids: dict[int, None], note: str) -> tuple[Evidence, ...]:
-    views = [view for i in ids if (view := store.keyframe(i)) is not None]
-    return tuple(Evidence(v.id, v.stamp_ns, v.pose, note) for v in views[:MAX_EVIDENCE])
+    return views_of(store, ids, f"{name_of(o)}, last seen {time_phrase(o.last_ns, now_ns)}")
 
 
 def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollection | None:
@@ -216,18 +195,18 @@ def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollect
         end = time_phrase(until, now_ns).removeprefix("on ")
         return Recollection(f"nothing that I have seen from {begin} to {end} and that has stayed so", _ONCE, ())
     if not changes:
-        return Recollection(f"nothing that I have seen since {begin}", _ONCE, _newest(store, begin))
+        return Recollection(f"nothing that I have seen since {begin}", ONCE, _newest(store, begin))
     evidence: dict[int, Evidence] = {}
     for change in changes:
         for i in filter(None, (change.after, change.before)):
-            for proof in _views(store, {i: None}, _described(change, now_ns)):
+            for proof in views_of(store, {i: None}, _described(change, now_ns)):
                 evidence.setdefault(i, proof)
     text = "; ".join(_described(change, now_ns) for change in changes)
-    return Recollection(text, _ONCE, tuple(evidence.values())[:MAX_EVIDENCE])
+    return Recollection(text, ONCE, tuple(evidence.values())[:MAX_EVIDENCE])
 
 
 def _newest(store: MemoryReader, begin: str) -> tuple[Evidence, ...]:
-    return _views(store, dict.fromkeys(k.id for k in store.since(0)[-1:]), f"nothing new since {begin}")
+    return views_of(store, dict.fromkeys(k.id for k in store.since(0)[-1:]), f"nothing new since {begin}")
 
 
 def _described(change: Change, now_ns: int) -> str:
