@@ -26,7 +26,7 @@ from eqa_nodes.core.memory.times import WALL_NS, Recurring, TimesInText, time_ph
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence, MemoryObject, Recollection
 
 LEAST_LOOKS = 3  # fewer looks are no habit
-_SURE, _GUESS, _MOST_DAYS = 0.95, 0.9, 4  # confidence of what was seen, and at most of a guess; days that are named
+_SURE, _GUESS, _MOST_DAYS = 0.95, 0.9, 7  # confidence of what was seen, and at most of a guess; days that are named
 _BE = r"(?:is|are|was|were|has|have|had|did|does|do)"
 _CUES = tuple((form, re.compile(cue)) for form, cue in (
     ("often", r"^how (?:often|many times) (?P<rest>.+)$"),
@@ -51,8 +51,8 @@ _FORMS = ("where", "room", "is", "exists")  # forms of questions that one patrol
 class HabitQuestion(NamedTuple):
     """A question over several patrols. asked: what is asked of each of them, as of the present.
 
-    form: usual | often | days | then | since | long | still | moved | missing | first | next | people. times: the patrols
-    that count.
+    form: usual | often | days | then | since | long | still | moved | missing | first | next | people; times: which
+    patrols count.
     """
 
     form: str
@@ -130,8 +130,7 @@ def over_weeks(store: MemoryReader, asked: HabitQuestion, now_ns: int) -> Recoll
         return None
     if asked.form == "first":
         first = min(objects, key=lambda o: (o.first_ns, o.id))
-        spells = [s for p in store.history(first.id) for s in p.spells] or [None]
-        where = _place(spells[0]) if spells[0] is not None else ""
+        where = next((_place(spell) for patrol in store.history(first.id) for spell in patrol.spells), "")
         text = ", ".join(filter(None, (_moment(first.first_ns, now_ns), where)))
         return Recollection(text, _SURE, views_of(store, [first.keyframe_id], text))
     every = _looks(store, asked.asked, objects)
@@ -222,7 +221,7 @@ def _moment(stamp_ns: int, now_ns: int) -> str:
 
 
 def _days(looks: Iterable[_Looked]) -> str:
-    """Return the days of looks in words, at most four of them."""
+    """Return the days of looks in words, about a week of them."""
     days = list(dict.fromkeys(map(_day, looks)))
     return join_list(days if len(days) <= _MOST_DAYS + 1 else [*days[:_MOST_DAYS], f"{len(days) - _MOST_DAYS} more"])
 
@@ -326,8 +325,8 @@ def _since(asked: HabitQuestion, looks: Sequence[_Looked], now_ns: int) -> tuple
     if not known:
         return "I have not looked", _SURE
     if known[-1].value != "yes":
-        last = next((look for look in reversed(known) if look.value == "yes"), None)
-        seen = f"; it was so last {_moment(last.at_ns, now_ns)}" if last is not None else ""
+        so = [look for look in known if look.value == "yes"]
+        seen = f"; it was so last {_moment(so[-1].at_ns, now_ns)}" if so else ""
         return f"it was not so when I looked last, {_moment(known[-1].at_ns, now_ns)}{seen}", _SURE
     run = 1
     while run < len(known) and known[-run - 1].value == "yes":

@@ -45,7 +45,7 @@ _SECOND = 10**9
 _AROUND_NS = 1800 * _SECOND  # "at 3 pm" includes half an hour before and after it
 _OF_TIME = re.compile(r"\b(?:when|how long|since|before|after|earlier|ago|first|last|latest|still|any ?more|"
                       r"chang(?:e|es|ed)|moved|gone|missing|different)\b")
-_HABITS = "questions about habits are not answered yet: name one time, such as yesterday morning or last Monday"
+_HABITS = "memory knows no habits that fit: name one time, such as yesterday morning or last Monday"
 _TO = ("and", "to", "-", "until", "till", "up to")  # words between the ends of a period
 _DAY_NAMES = ("rel", "weekday", "date", "nth", "ago", "lately", "unit", "month")  # tokens that name a day
 

@@ -270,8 +270,8 @@ def test_a_time_without_views_is_said() -> None:
 @pytest.mark.parametrize(("text", "why"), [
     ("Was the lamp on at 9?", "'at 9' may be in the morning or in the evening: say 9:00 or 21:00"),
     ("What was on the table on 31 February?", "'31 February' is not in the calendar: name another day"),
-    ("Where is the mug every morning?", "'every morning' is a repeated time, and questions about habits are not "
-     "answered yet: name one time, such as yesterday morning or last Monday")])
+    ("Where is the mug every morning?", "'every morning' is a repeated time, and memory knows no habits that "
+     "fit: name one time, such as yesterday morning or last Monday")])
 def test_a_time_that_is_not_understood_is_named_before_anything_is_done(text: str, why: str) -> None:
     diary = Diary(shows={1: 0.9})
     answer = diary.put(Question(text))

@@ -1,0 +1,123 @@
+"""Questions over weeks: what is usual, how often, since when, what is missing, and what is likely next."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.habits import habit_question
+from eqa_nodes.core.memory.recollect import about_past, recollect
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.views import Label
+from tests.fixtures.frames import LABELS, frame
+
+SECOND = 10**9
+KITCHEN, STUDY = Pose2(0.0, 0.0, 0.0), Pose2(20.0, 0.0, 0.0)
+BOX = {1: (20, 16, 32, 30)}
+
+
+def stamp(day: int, hour: int) -> int:
+    """Return a stamp in November 2026, local time; the 2nd is a Monday."""
+    return round(datetime(2026, 11, day, hour).timestamp()) * SECOND
+
+
+def kettle(room: str, state: str) -> dict[int, Label]:
+    attributes = {"colour": "red", "state": state, "support": "counter" if room == "kitchen" else "desk",
+                  "relation": "on"}
+    return {**LABELS, 1: LABELS[1]._replace(room=room, attributes=attributes)}
+
+
+def look(store: MemoryStore, day: int, hour: int, state: str, room: str = "kitchen", visits: str = "both") -> None:
+    """Let a patrol see the kettle in a room, and the other room without it unless it visits "one" room only."""
+    store.reset(f"{day} {hour}", keep=True, map_name="home")
+    places = [(KITCHEN, "kitchen"), (STUDY, "study")] if visits == "both" else [
+        (KITCHEN, "kitchen") if room == "kitchen" else (STUDY, "study")]
+    for second, (pose, name) in enumerate(places):
+        boxes = BOX if name == room and state else {}
+        store.take(frame(stamp(day, hour) + second * SECOND, pose, boxes, 2.0 if boxes else 4.0), kettle(room, state))
+
+
+def answer(store: MemoryStore, question: str, day: int = 9, hour: int = 20) -> str:
+    said = recollect(store, question, stamp(day, hour))
+    assert said is not None and about_past(question), question
+    return said.text
+
+
+@pytest.fixture
+def week(store: MemoryStore) -> MemoryStore:
+    """Seven days: in the kitchen in the mornings, on but for Thursday; in the evenings in the study, off."""
+    for day in range(2, 9):
+        look(store, day, 9, "off" if day == 5 else "on")
+        look(store, day, 18, "off", "study")
+    return store
+
+
+@pytest.mark.parametrize(("question", "text"), [
+    ("Where is the kettle in the mornings?", "on the counter in the kitchen, 7 of 7 mornings"),
+    ("Where is the kettle usually in the evening?", "on the desk in the study, 7 of 7 evenings"),
+    ("Where is the kettle on weekday mornings?", "on the counter in the kitchen, 5 of 5 mornings"),
+    ("Is the kettle usually on in the mornings?", "yes, on 6 of 7 mornings; not on Thu 5 November"),
+    ("Is the kettle on every evening?", "no: on none of 7 evenings"),
+    ("How often was the kettle on?", "on 6 of 14 patrols: Mon 2 November, Tue 3 November, Wed 4 November, "
+                                     "Fri 6 November, Sat 7 November and Sun 8 November"),
+    ("How often was the kettle on since Friday?",
+     "on 3 of 6 patrols: Fri 6 November, Sat 7 November and Sun 8 November"),
+    ("On which days was the kettle in the study in the mornings?", "on none of the 7 mornings that looked"),
+    ("Was the kettle on on Thursday morning?", "no, Thu 5 November at 09:00"),
+    ("Since when is the kettle in the study?",
+     "since between yesterday at 09:00 and yesterday at 18:00"),
+    ("How long has the kettle been off?", "for 26 hours to 35 hours: since between yesterday at 09:00 and yesterday "
+                                          "at 18:00"),
+    ("Is the kettle still in the kitchen?", "no: it was not so when I looked last, yesterday at 18:00; it was so last "
+                                            "yesterday at 09:00"),
+    ("When did you first see the kettle?", "Mon 2 November at 09:00, on the counter in the kitchen"),
+    ("Where will the kettle be tomorrow morning?", "probably on the counter in the kitchen: so on 7 of 7 mornings (a "
+                                                   "guess from what I saw)"),
+    ("Has the kettle moved since Sunday morning?",
+     "yes: on the desk in the study until Sat 7 November at 18:00, on the counter in the kitchen from yesterday "
+     "at 09:00 on; on the counter in the kitchen until yesterday at 09:00, on the desk in the study from yesterday at "
+     "18:00 on"),
+    ("What is missing?", "nothing that I have seen")])
+def test_a_week(week: MemoryStore, question: str, text: str) -> None:
+    assert answer(week, question) == text
+
+
+def test_fewer_than_three_looks_are_no_habit(store: MemoryStore) -> None:
+    for day in (2, 3):
+        look(store, day, 9, "on")
+    assert answer(store, "Where is the kettle usually?") == "that is no habit yet: I looked on only two of 2 patrols"
+    said = recollect(store, "Will the kettle be on tomorrow?", stamp(4, 9))
+    assert said is not None and said.text.startswith("that is no habit yet")
+
+
+def test_a_patrol_that_did_not_look_is_named_and_counts_for_nothing(store: MemoryStore) -> None:
+    for day in (2, 3, 4):
+        look(store, day, 9, "on")
+    look(store, 5, 9, "", "study", visits="one")
+    assert answer(store, "How often was the kettle on?") == (
+        "on 3 of 3 patrols: Mon 2 November, Tue 3 November and Wed 4 November; I did not look on one patrol")
+    assert answer(store, "Was the kettle on on Thursday?") == "I did not look then"
+
+
+def test_what_is_missing_was_seen_and_is_gone(store: MemoryStore) -> None:
+    look(store, 2, 9, "on")
+    look(store, 3, 9, "")
+    look(store, 4, 9, "")
+    assert answer(store, "What is missing?", 4) == (
+        "the red kettle: in the kitchen, on the counter until Mon 2 November at 09:00, gone yesterday at 09:00")
+    assert answer(store, "Since when is the kettle gone?", 4) == (
+        "since between Mon 2 November at 09:00 and yesterday at 09:00; seen so today at 09:00 the last time")
+
+
+@pytest.mark.parametrize("question", [
+    "Where is the kettle?", "How many chairs are there?", "Is the lamp on?", "How long is the table?",
+    "What colour was the lamp?", "How often does it rain?", "Usually I drink tea.",
+    "When did you last see the kettle?", "What changed since Monday?", "Is the 31 February usual?"])
+def test_other_questions_are_none_over_weeks(question: str) -> None:
+    assert habit_question(question, stamp(9, 20)) is None
+
+
+def test_an_unknown_thing_is_not_answered(week: MemoryStore) -> None:
+    assert recollect(week, "Where is the unicorn usually?", stamp(9, 20)) is None
