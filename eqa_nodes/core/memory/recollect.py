@@ -193,7 +193,7 @@ def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollect
     begin = time_phrase(since, now_ns).removeprefix("on ")
     if not changes and until < now_ns:
         end = time_phrase(until, now_ns).removeprefix("on ")
-        return Recollection(f"nothing that I have seen from {begin} to {end} and that has stayed so", _ONCE, ())
+        return Recollection(f"nothing that I have seen from {begin} to {end} and that has stayed so", ONCE, ())
     if not changes:
         return Recollection(f"nothing that I have seen since {begin}", ONCE, _newest(store, begin))
     evidence: dict[int, Evidence] = {}
