@@ -24,6 +24,7 @@ _LEAST_POINTS = 3  # minimum number of box points to see through before an objec
 _MOSTLY = 0.8  # share of an object's box covered by a sighting of the whole of which it is a part
 _TOUCH_M = 0.05  # less than the thickness of a wall
 _REPLACED, _THIN_M = 0.5, 0.01  # overlap of an object's box with that of another which stands in its place
+_DOUBTFUL, _ONE_PATROL_NS = 3, 4 * 3600 * 10 ** 9  # number of looks, and their maximum time apart
 _DEEP_M = 0.2  # depth of a box whose rear points an object would hide
 _CALLED = 0.25  # share of an object's looks, relative to its usual colour, from which a colour is one of its own
 
@@ -114,7 +115,8 @@ class Objects:
         rest = [o for o in self._near(frame) if o.id not in alike and o.id not in looked.merged]
         for o, by in zip(rest, _misses(frame, rest, min_pixels, self.config, self.patrol_began_ns),
                          strict=True):
-            by = by or int(any(self._replaced(o, s) for s in seen))
+            by = by or int(any(self._replaced(o, s) for s in seen) or (
+                self._is_doubtful(o) and _is_in_view(frame, o, min_pixels, self.config)))
             if by:
                 looked.empty[o.id] = by
                 if not o.gone_ns:
@@ -235,6 +237,12 @@ class Objects:
                 and not self._called(known, s.label.attributes.get("colour", ""))
                 and overlap(np.array([known.low]), np.array([known.high]), *box_of(s), _THIN_M)[0] >= _REPLACED)
 
+    def _is_doubtful(self, known: ObjectRecord) -> bool:
+        """Return whether only one earlier patrol has seen an object, a few times: a detector may have misnamed another.
+        """
+        return (known.last_ns < self.patrol_began_ns and known.times <= _DOUBTFUL
+                and known.last_ns - known.first_ns <= _ONE_PATROL_NS)
+
     @staticmethod
     def _called(known: ObjectRecord, colour: str) -> bool:
         """Return whether an object has been called a colour, or one of both has none."""
@@ -327,6 +335,15 @@ def _shown(frame: Frame, points: np.ndarray) -> _Shown:
     inside = ahead & (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height)
     rows, columns = (np.where(inside, i, 0).astype(int) for i in (v, u))
     return _Shown(u, v, z, inside, frame.depth_m[rows, columns])
+
+
+def _is_in_view(frame: Frame, known: ObjectRecord, min_pixels: float, c: ObjectsConfig) -> bool:
+    """Return whether the place of an object is large enough in view, and nothing stands before it."""
+    low, high = np.array(known.low), np.array(known.high)
+    at = _shown(frame, (low + _GRID * (high - low))[None])
+    before = at.depth_m < at.z - float((high - low).max()) - _TOUCH_M  # also no return
+    pixels = float(np.ptp(at.u) * np.ptp(at.v)) / 0.49
+    return bool(at.inside.all() and at.z.max() <= c.gone_range_m and pixels >= 4 * min_pixels and before.mean() <= 0.1)
 
 
 def _misses(frame: Frame, objects: Sequence[ObjectRecord], min_pixels: float, c: ObjectsConfig,

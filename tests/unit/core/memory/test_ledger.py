@@ -209,3 +209,20 @@ def test_places_move_with_their_map(store: MemoryStore) -> None:
     for o in store.objects():
         spell = next(one.now for one in store.history(o.id) if one.now is not None)
         assert spell.low == pytest.approx(o.low, abs=1e-5)
+
+
+def test_what_was_misnamed_on_one_patrol_stands_there_no_longer(store: MemoryStore) -> None:
+    patrol(store, 0, (HERE, KETTLE), labels={1: LABELS[1]._replace(kind="lawn mower")})
+    store.take(frame(NOON + SECOND, Pose2(0.0, 0.625, 0.0), {1: (30, 16, 42, 30)}), LABELS)
+    patrol(store, 1, *[(HERE, KETTLE)] * 3)
+    assert {o.kind: o.gone_ns > 0 for o in store.objects()} == {"kettle": False, "lawn mower": True}
+
+
+@pytest.mark.parametrize("depth", [0.8, 0.0])  # something stands before it, and no return
+def test_what_was_seen_once_and_is_hidden_now_is_not_gone(store: MemoryStore, depth: float) -> None:
+    patrol(store, 0, (HERE, KETTLE))
+    store.reset("day 1", keep=True, map_name="home")
+    for second in range(5):
+        store.take(frame(NOON + DAY + second * SECOND, boxes={}, depth=depth), LABELS)
+    assert [o.gone_ns for o in store.objects()] == [0]
+    assert outcomes(store, store.objects()[0].id) == [SEEN, NOT_LOOKED]
