@@ -51,7 +51,7 @@ class MemoryFirst:
     def answer_of_then(self) -> Answer | None:
         """Return the answer about a time that is over, from its views alone; None for other questions."""
         now_ns, asked = self._asked_time()
-        if asked.window is None or asked.window.last or asked.window.before_ns >= now_ns:
+        if asked.window is None or not self.asks_of_then():
             return None
         after_ns, before_ns, phrase, _ = asked.window
         items = self._ports.memory.recall(RecallQuery(asked.rest, self._config.recall_limit, after_ns, before_ns))
@@ -59,6 +59,11 @@ class MemoryFirst:
             return Answer(abstained=True, message=f"memory holds no view of that time: {phrase!r} is "
                                                   f"{span_phrase(after_ns, before_ns)}")
         return self._answers.worth_giving(self._answers.ask(dated(items, partial(time_phrase, now_ns=now_ns))))
+
+    def asks_of_then(self) -> bool:
+        """Return whether the question is about a time that is over, so that nothing seen now answers it."""
+        now_ns, asked = self._asked_time()
+        return asked.window is not None and not asked.window.last and asked.window.before_ns < now_ns
 
     def _asked_time(self) -> tuple[int, TimesInText]:
         """Return the present time, and the past time that the question asks about.

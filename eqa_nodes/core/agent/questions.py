@@ -112,7 +112,8 @@ class WaitingQuestion:
                 self._hopeless = refused.abstained and episode.unclear(refused=True)
                 return None if self._hopeless else refused
             self._begun = True
-            self._hopeless = episode.question.show or episode.unclear() or episode.memory.recollection() is not None
+            self._hopeless = (episode.question.show or episode.unclear() or episode.memory.asks_of_then()
+                              or episode.memory.recollection() is not None)
             episode.answers.views.leave_to_recall()
             enough = not self._hopeless and not episode.ledger.reached() and (
                 episode.memory.answer_from_views() is not None)

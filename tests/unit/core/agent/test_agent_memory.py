@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.agent.config import AgentConfig
-from eqa_nodes.core.agent.questions import Agent
+from eqa_nodes.core.agent.questions import Agent, WaitingQuestion
 from eqa_nodes.core.answerers.common import evidence_from
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.memory import MemoryStore
@@ -290,3 +290,12 @@ def test_on_a_clock_without_a_date_only_other_days_are_refused() -> None:
 
     assert said("Was the lamp on yesterday evening?").startswith("'yesterday evening' is not understood here")
     assert said("Was the bed made this morning?") == said("Did I clean the counters before dinner?") == ""
+
+
+def test_what_is_seen_meanwhile_does_not_answer_a_question_about_yesterday() -> None:
+    diary = Diary(shows={1: 0.9}, known=[Recalled(view(1), 1.0, "words")])
+    agent = Agent(Ports(diary, diary, diary, diary, diary))
+    for text, waits in (("Was the lamp on yesterday evening?", True), ("Is the lamp on?", False)):
+        episode = agent.episode(Question(text), lambda progress: None, lambda: False)
+        assert episode.memory.asks_of_then() is waits
+        assert not waits or WaitingQuestion(episode).consider() is None
