@@ -127,7 +127,8 @@ class AskMemory:
     """Answers a question about the past from memory alone."""
 
     file: MemoryFile = group(MemoryFile)
-    question: str = argument('such as "When did you last see the mug?" or "What changed since yesterday?"')
+    question: str = argument('such as "When did you last see the mug?", "What changed since yesterday?" or "Where is '
+                             'the mug usually?"')
 
     def run(self) -> int:
         """Ask and print."""
@@ -149,13 +150,48 @@ class AskMemory:
                 raise BadQuestion("nothing in this memory fits the question: eqa memory objects lists what it has "
                                   "seen")
             if said is None:
-                raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" "
-                                  "and \"What changed since ...?\" about objects that it has seen; eqa ask asks the "
-                                  "robot other questions")
+                raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\", "
+                                  "\"What changed since ...?\", \"Where is ... usually?\" and \"How often was ...?\" "
+                                  "about objects that it has seen; eqa ask asks the robot other questions")
             _print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
             for proof in said.evidence:
                 _print(f"  view {proof.keyframe_id}, {time_phrase(proof.stamp_ns, store.now_ns)}, at "
                        f"({proof.pose.x:.2f}, {proof.pose.y:.2f}): {shown(proof.note)}")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Digest:
+    """Prints what happened within a time: what was moved, came, went or changed its state, with the two looks."""
+
+    file: MemoryFile = group(MemoryFile)
+    day: str = option("today", 'a time such as "yesterday", "Monday evening" or "since Friday"', metavar="TIME")
+    save: Path | None = option(None, "folder for the pictures of the events (default: none)", metavar="DIR",
+                               writes=FOLDER)
+
+    def run(self) -> int:
+        """Print the events, oldest first; --save writes their pictures."""
+        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.core.errors import BadQuestion
+        from eqa_nodes.core.memory.digest import events
+        from eqa_nodes.core.memory.times import short_time, times_in
+
+        with self.file.opened() as store:
+            times = times_in(self.day, store.now_ns)
+            if times.window is None:
+                raise BadQuestion(times.fault or f"{self.day!r} is not understood as a time: say yesterday, Monday "
+                                                 "evening or since Friday")
+            found = events(store, *times.window[:2])
+            for event in found:
+                last = f" (as it was {short_time(event.before_ns, store.now_ns)})" if event.before_ns else ""
+                _print(shown(f"{short_time(event.at_ns, store.now_ns)}: {event.text}{last}"))
+                for view in filter(None, map(store.keyframe, event.views if self.save else ())):
+                    assert self.save is not None
+                    path = self.save / f"view-{view.id}.jpg"
+                    _save(path, view.jpeg)
+                    _print(shown(f"  {path}"))
+            if not found:
+                _print(f"nothing that I have seen {times.window.phrase}")
         return 0
 
 

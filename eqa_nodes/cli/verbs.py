@@ -70,6 +70,7 @@ VERBS = (
         Verb("recall", "print the views that fit a text, and why", "memory:Recall"),
         Verb("ask", 'ask memory without a model: "When did you last see ...?", "What changed since ...?"',
              "memory:AskMemory"),
+        Verb("digest", "print what happened on a day: what was moved, came, went or changed", "memory:Digest"),
         Verb("forget", "delete permanently; conditions combine", "memory:Forget"),
         Verb("align", "set the pose of one map in another", "memory:Align"),
         Verb("backup", "copy it as it is now, also while a robot writes it", "memory:BackupMemory"),

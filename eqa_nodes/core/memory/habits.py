@@ -20,9 +20,9 @@ from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory.changes import name_of, place_of
 from eqa_nodes.core.memory.days import PARTS
 from eqa_nodes.core.memory.ledger import NOT_LOOKED, SEEN, ObjectSpell, PatrolSpan, RoomLooks
-from eqa_nodes.core.memory.matching import fitting_objects, views_of
+from eqa_nodes.core.memory.matching import fitting_objects, spell_place, views_of
 from eqa_nodes.core.memory.reading import MemoryReader
-from eqa_nodes.core.memory.times import WALL_NS, Recurring, TimesInText, time_phrase, times_asked
+from eqa_nodes.core.memory.times import Recurring, TimesInText, short_time, times_asked
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence, MemoryObject, Recollection
 
 LEAST_LOOKS = 3  # fewer looks are no habit
@@ -130,8 +130,8 @@ def over_weeks(store: MemoryReader, asked: HabitQuestion, now_ns: int) -> Recoll
         return None
     if asked.form == "first":
         first = min(objects, key=lambda o: (o.first_ns, o.id))
-        where = next((_place(spell) for patrol in store.history(first.id) for spell in patrol.spells), "")
-        text = ", ".join(filter(None, (_moment(first.first_ns, now_ns), where)))
+        where = next((spell_place(spell) for patrol in store.history(first.id) for spell in patrol.spells), "")
+        text = ", ".join(filter(None, (short_time(first.first_ns, now_ns), where)))
         return Recollection(text, _SURE, views_of(store, [first.keyframe_id], text))
     every = _looks(store, asked.asked, objects)
     looks = [look for look in every if _counts(look.patrol, asked.times)]
@@ -155,7 +155,7 @@ def _looks(store: MemoryReader, asked: Query, objects: Sequence[MemoryObject]) -
         at_ns = max((spell.last_ns for spell in seen), default=max((one.empty_ns for one in same), default=0))
         value: str | None = None
         if asked.form in ("where", "room"):
-            value = " and ".join(dict.fromkeys(map(_place, seen))) if looked else None
+            value = " and ".join(dict.fromkeys(map(spell_place, seen))) if looked else None
         elif predicate.state:
             fits = [_is_so(spell, thing.kind, predicate.state) for spell in seen if spell.state]
             value = ("yes" if any(fits) else "no") if fits else None
@@ -178,12 +178,6 @@ def _is_at(spell: ObjectSpell, thing: Thing, predicate: Thing) -> bool:
     room, support = predicate.room or thing.room, predicate.support or thing.support
     there = not room or f" {canonical(spell.room)}".endswith(f" {canonical(room)}")
     return there and (support is None or canonical(spell.support) == canonical(support.kind))
-
-
-def _place(spell: ObjectSpell) -> str:
-    room = f"in the {spell.room}" if spell.room else ""
-    relation = spell.relation if spell.relation in ("on", "in", "under") else "on"
-    return " ".join(filter(None, (f"{relation} the {spell.support}" if spell.support else "", room)))
 
 
 def _counts(patrol: PatrolSpan, times: TimesInText) -> bool:
@@ -209,15 +203,6 @@ def _unit(asked: HabitQuestion, count: int) -> str:
 def _day(look: _Looked) -> str:
     then = datetime.fromtimestamp(look.at_ns / 1e9)
     return f"{then:%a} {then.day} {then:%B}"
-
-
-def _moment(stamp_ns: int, now_ns: int) -> str:
-    """Return "today at 18:32", "Mon 16 November at 18:32"; of a simulator's clock "12.5 s after the start"."""
-    if stamp_ns < WALL_NS:
-        return time_phrase(stamp_ns, now_ns)
-    then, now = (datetime.fromtimestamp(ns / 1e9) for ns in (stamp_ns, now_ns))
-    day = {0: "today", 1: "yesterday"}.get((now.date() - then.date()).days) or f"{then:%a} {then.day} {then:%B}"
-    return f"{day} at {then:%H:%M}"
 
 
 def _days(looks: Iterable[_Looked]) -> str:
@@ -281,14 +266,14 @@ def _then(asked: HabitQuestion, looks: Sequence[_Looked], now_ns: int) -> tuple[
     if not known:
         return "I did not look then", _SURE
     if len({look.value for look in known}) == 1:
-        return f"{known[0].value}, {_moment(known[-1].at_ns, now_ns)}", _SURE
-    return "; ".join(f"{look.value} {_moment(look.at_ns, now_ns)}" for look in known[-_MOST_DAYS:]), _SURE
+        return f"{known[0].value}, {short_time(known[-1].at_ns, now_ns)}", _SURE
+    return "; ".join(f"{look.value} {short_time(look.at_ns, now_ns)}" for look in known[-_MOST_DAYS:]), _SURE
 
 
 def _still(asked: HabitQuestion, looks: Sequence[_Looked], now_ns: int) -> tuple[str, float]:
     known = [look for look in looks if look.value is not None]
     if known and known[-1].value == "yes":
-        return f"yes, when I looked last, {_moment(known[-1].at_ns, now_ns)}", _SURE
+        return f"yes, when I looked last, {short_time(known[-1].at_ns, now_ns)}", _SURE
     said, sure = _since(asked, looks, now_ns)
     return (f"no: {said}" if known else said), sure
 
@@ -301,7 +286,7 @@ def _moved(asked: HabitQuestion, looks: Sequence[_Looked], now_ns: int) -> tuple
         return "I have not seen it since", _SURE
     if not moves:
         return f"no: it was {known[-1].value} each of the {len(known)} times that I saw it", _SURE
-    said = "; ".join(f"{a.value} until {_moment(a.at_ns, now_ns)}, {b.value} from {_moment(b.at_ns, now_ns)} on"
+    said = "; ".join(f"{a.value} until {short_time(a.at_ns, now_ns)}, {b.value} from {short_time(b.at_ns, now_ns)} on"
                      for a, b in moves[-2:])
     count = f"yes, {len(moves)} times, the last ones: " if len(moves) > 2 else "yes: "
     return count + said, _SURE
@@ -314,8 +299,8 @@ def _missing(store: MemoryReader, asked: HabitQuestion, now_ns: int) -> Recollec
     gone = [o for o in objects if o.gone_ns and canonical(name_of(o)) not in there]
     if not gone:
         return Recollection("nothing that I have seen", _SURE, ())
-    said = [f"the {name_of(o)}: {place_of(o)} until {_moment(o.last_ns, now_ns)}, gone {_moment(o.gone_ns, now_ns)}"
-            for o in sorted(gone, key=lambda o: -o.gone_ns)[:_MOST_DAYS]]
+    said = [f"the {name_of(o)}: {place_of(o)} until {short_time(o.last_ns, now_ns)}, gone "
+            f"{short_time(o.gone_ns, now_ns)}" for o in sorted(gone, key=lambda o: -o.gone_ns)[:_MOST_DAYS]]
     return Recollection("; ".join(said), _SURE, views_of(store, [o.keyframe_id for o in gone], "missing"))
 
 
@@ -326,22 +311,22 @@ def _since(asked: HabitQuestion, looks: Sequence[_Looked], now_ns: int) -> tuple
         return "I have not looked", _SURE
     if known[-1].value != "yes":
         so = [look for look in known if look.value == "yes"]
-        seen = f"; it was so last {_moment(so[-1].at_ns, now_ns)}" if so else ""
-        return f"it was not so when I looked last, {_moment(known[-1].at_ns, now_ns)}{seen}", _SURE
+        seen = f"; it was so last {short_time(so[-1].at_ns, now_ns)}" if so else ""
+        return f"it was not so when I looked last, {short_time(known[-1].at_ns, now_ns)}{seen}", _SURE
     run = 1
     while run < len(known) and known[-run - 1].value == "yes":
         run += 1
     first, before = known[-run], known[-run - 1] if run < len(known) else None
-    begin = _moment(first.at_ns, now_ns)
+    begin = short_time(first.at_ns, now_ns)
     if before is None:
         text = f"since before I looked first, {begin}"
     else:
-        text = f"since between {_moment(before.at_ns, now_ns)} and {begin}"
+        text = f"since between {short_time(before.at_ns, now_ns)} and {begin}"
     if asked.form == "long":
         least = _span(now_ns - first.at_ns)
         text = f"for at least {least}: {text}" if before is None else (
             f"for {least} to {_span(now_ns - before.at_ns)}: {text}")
-    last = "" if run == 1 else f"; seen so {_moment(known[-1].at_ns, now_ns)} the last time"
+    last = "" if run == 1 else f"; seen so {short_time(known[-1].at_ns, now_ns)} the last time"
     return text + last, _SURE
 
 
@@ -373,10 +358,10 @@ def _people(store: MemoryReader, asked: HabitQuestion, now_ns: int) -> Recollect
         return Recollection(f"I did not look into the {room} then", _SURE, ())
     there = [row for row in looked if row.people]
     if not there:
-        last = _moment(looked[-1].last_ns, now_ns)
+        last = short_time(looked[-1].last_ns, now_ns)
         return Recollection(f"nobody was in view on {len(looked)} look{'s' * (len(looked) > 1)}; the last was {last}",
                             _SURE, ())
-    said = [f"{number_word(row.people)} {'person' if row.people == 1 else 'people'} {_moment(row.first_ns, now_ns)}"
+    said = [f"{number_word(row.people)} {'person' if row.people == 1 else 'people'} {short_time(row.first_ns, now_ns)}"
             for row in there[-_MOST_DAYS:]]
     return Recollection(f"{join_list(said)} in the {room}; I do not know who", _SURE, ())
 

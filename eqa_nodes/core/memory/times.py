@@ -332,6 +332,15 @@ def time_phrase(stamp_ns: int, now_ns: int) -> str:
     return f"{day} at {then:%H:%M}"
 
 
+def short_time(stamp_ns: int, now_ns: int) -> str:
+    """Return "today at 18:32", "Mon 16 November at 18:32"; for simulators as time_phrase does."""
+    if stamp_ns < WALL_NS:
+        return time_phrase(stamp_ns, now_ns)
+    then, now = _local(stamp_ns), _local(now_ns)
+    day = {0: "today", 1: "yesterday"}.get((now.date() - then.date()).days) or f"{then:%a} {then.day} {then:%B}"
+    return f"{day} at {then:%H:%M}"
+
+
 def span_phrase(after_ns: int, before_ns: int) -> str:
     """Return a window as "from 2026-11-18 14:30 to 2026-11-18 15:30"; for simulators in seconds."""
     begin, end = (f"{_local(ns):%Y-%m-%d %H:%M}" if ns >= WALL_NS else f"{ns / _SECOND:.1f} s"

@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.digest import events
 from eqa_nodes.core.memory.habits import habit_question
 from eqa_nodes.core.memory.recollect import about_past, recollect
 from eqa_nodes.core.types.geometry import Pose2
@@ -109,6 +110,23 @@ def test_what_is_missing_was_seen_and_is_gone(store: MemoryStore) -> None:
         "the red kettle: in the kitchen, on the counter until Mon 2 November at 09:00, gone yesterday at 09:00")
     assert answer(store, "Since when is the kettle gone?", 4) == (
         "since between Mon 2 November at 09:00 and yesterday at 09:00; seen so today at 09:00 the last time")
+
+
+def test_a_digest_tells_each_change_with_its_two_looks_and_their_views(week: MemoryStore) -> None:
+    said = [(event.text, event.before_ns, event.at_ns) for event in events(week, stamp(4, 0), stamp(4, 23))]
+    there, back = stamp(3, 18) + SECOND, stamp(4, 18) + SECOND
+    assert said == [
+        ("the red kettle: on the desk in the study, now on the counter in the kitchen", there, stamp(4, 9)),
+        ("the red kettle: on the counter in the kitchen, now on the desk in the study", stamp(4, 9), back)]
+    assert all(event.views for event in events(week, 0, stamp(9, 0)))
+
+
+def test_a_digest_tells_what_went_and_came_back(store: MemoryStore) -> None:
+    for day, state in ((2, "on"), (3, ""), (4, "off")):
+        look(store, day, 9, state, visits="one")
+    assert [event.text for event in events(store, 0, stamp(5, 0))] == [
+        "the red kettle: on the counter in the kitchen, now gone",
+        "the red kettle is back: on the counter in the kitchen"]
 
 
 @pytest.mark.parametrize("question", [
