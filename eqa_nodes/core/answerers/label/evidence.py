@@ -24,6 +24,7 @@ _LARGE_PIXELS = 3000  # 1 % of 640 x 480: a picture that shows more of an object
 _WHOLE = 0.7  # share of an object's extents from which it is in view as a whole: from the front a box hides its depth
 _CUT = 0.8  # factor for each border that cuts the object off: the picture does not show how much
 _SLACK_M = 0.05  # noise of the extents of flat objects in depth images
+_FRESH_NS = 4 * 3600 * 10 ** 9  # age of a view, relative to the newest one, from which it proves how it was
 _AS_GOOD = 0.9  # share of the best proof from which the sharper picture is the better one
 Sightings = Sequence[tuple[Keyframe, Sighting]]  # of one object
 
@@ -71,7 +72,12 @@ def _uncovered(view: Keyframe, measure: MeasuredLine) -> int:
 
 
 def _best_view(sightings: Sightings) -> Keyframe:
-    """Return the view that shows an object whole, large and near; of several that do about as well the sharpest."""
+    """Return the view that shows an object whole, large and near; of several that do about as well the sharpest.
+
+    Views much older than the newest one prove how it was, and not how it is.
+    """
+    newest = max(view.stamp_ns for view, _ in sightings)
+    sightings = [pair for pair in sightings if newest - pair[0].stamp_ns <= _FRESH_NS]
     most = [max(extents) for extents in zip(*(_extents(s) for _, s in sightings), strict=True)]
     proofs = [_proof(view, s, most) for view, s in sightings]
     good = [pair for pair, proof in zip(sightings, proofs, strict=True) if proof >= _AS_GOOD * max(proofs)]

@@ -53,7 +53,14 @@ def test_a_state_that_came_back_is_proved_by_old_views_too(store: MemoryStore) -
     for day, state in enumerate(("on", "off", "on")):
         look(store, day, kettle(state))
     assert [view.sightings[0].label.attributes.get("state") for view in recalled(store, "kettle")] == ["on", "on", None]
-    assert answered(store, "Is the kettle on?").text == "yes"
+    answer = answered(store, "Is the kettle on?")
+    assert (answer.text, [e.stamp_ns for e in answer.evidence]) == ("yes", [NOON + 2 * DAY])
+
+
+def test_the_newest_good_view_proves_what_has_not_changed(store: MemoryStore) -> None:
+    look(store, 0, kettle("on"))
+    look(store, 3, kettle("on"), (12, 8, 40, 36))
+    assert [e.stamp_ns for e in answered(store, "Is the kettle on?").evidence] == [NOON + 3 * DAY]
 
 
 def test_what_is_gone_is_not_shown_where_it_was(store: MemoryStore) -> None:
