@@ -186,6 +186,13 @@ def asked_times(question: str) -> tuple[TimeToken, ...]:
     return tuple(found)
 
 
+def on_twice(question: str) -> str:
+    """Return "Was the lamp on Monday?" as "Was the lamp on on Monday?"; "" for a question about no such time."""
+    words = asked_times(question)
+    start = words[0].start if words and words[0].text.lower().startswith("on ") else 0
+    return f"{question[:start]}on {question[start:]}" if start else ""
+
+
 def at_another_time(text: str, before: str) -> str:
     """Return the question before a text that names only another time ("And on Monday?") at that time; "" for others."""
     words = time_words(text)

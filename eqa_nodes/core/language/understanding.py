@@ -24,7 +24,7 @@ from eqa_nodes.core.language.query import Exchange, Query, Thing, Understood
 from eqa_nodes.core.language.refusing import NOT_UNDERSTOOD, not_a_question, why_not
 from eqa_nodes.core.language.suggesting import Heard, ReadQuestion, suggestions
 from eqa_nodes.core.language.targets import Target, missing_names
-from eqa_nodes.core.language.time_words import asked_times, at_another_time, with_time, without
+from eqa_nodes.core.language.time_words import asked_times, at_another_time, on_twice, with_time, without
 from eqa_nodes.core.language.uses import purpose_of
 from eqa_nodes.core.language.wording import in_words, question_of
 
@@ -41,6 +41,8 @@ def understand(text: str, before: Exchange | None = None) -> Understood:
     if before is not None:
         text = with_place(text, _read(before.question).query, before.answer)
     reading = _read(text)
+    if reading.query is None and (both := on_twice(text)):
+        reading = _read(both)
     if before is not None and (after := _after(_timeless(text), reading, before)) is not None:
         return Understood(after, in_words(after),
                           question=with_time(question_of(after), text, before.question))
