@@ -7,7 +7,7 @@ for what it adds, and gains more if the parser reads it from the same words with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from typing import NamedTuple
 
 from eqa_nodes.core.language.clauses import AUXILIARY, COMPARED, PLACING, SIZES, STRONG
@@ -17,25 +17,24 @@ from eqa_nodes.core.language.naming import known_names
 from eqa_nodes.core.language.phrases import Phrase, is_known, is_place
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.spelling import words
-from eqa_nodes.core.language.states import opposite, states_of, states_of_kind
+from eqa_nodes.core.language.states import states_of, states_of_kind
 from eqa_nodes.core.language.targets import Compared
 from eqa_nodes.core.language.weighing import target_of
 from eqa_nodes.core.language.wording import question_of
 
 _SUGGESTED = 3  # questions that are asked back
-_COMPARED = 30  # best things, and best questions, that are looked at further
+_BEST = 30  # things, and questions about them, that are looked at further: those that fit best
 _LONG = 60  # words from which a question is not tried in other words
-_KIND, _FORM, _WORD, _MINOR = 4.0, 3.0, 2.0, 0.7  # what is worth a thing, a form, another word, "what" or "whether"
-_TOLD = 0.5  # share of that if the clause tells rather than asks
-_READ, _READ_WHOLE = 2.0, 6.0  # how much likelier a reading of a part, and of all words that are understood, is
-_TWO = 2.0  # how much less likely two questions in one are
-_SAME_FORM, _SAME_WORDS = 1.0, 3.0  # how much less a question is worth that resembles one suggested already
+_WORD = 2.0  # what a word is worth
+_WORTH = {"kind": 4.0, **dict.fromkeys(("what", "which", "whether", *SIZES), 0.7)}  # what these are worth instead
+_TOLD = 0.5  # share of that in a clause that tells rather than asks
+_PART, _WHOLE = 2.0, 6.0  # how much likelier a question is that the parser reads from some, or all, words that it knows
+_MORE = 2.0  # what the kind of a thing that was named in other words counts: "the cup the toothbrushes live in"
+_ALIKE = 4.0  # how much less likely one is that says the same as one that is suggested already
 _CUES = {"where": ("where",), "room": ("which", "room"), "rooms": ("which", "room"), "most": ("which", "room"),
          "count": ("count",), "colour": ("colour",), "material": ("material",), "text": ("text",), "list": ("what",),
          "which": ("which",), "exists": ("whether",), "is": ("whether",), "choice": ("or",), "apart": ("far",),
          "passes": ("fit",)}  # form of question: what asks for it
-_FORMS = frozenset(("count", "colour", "material", "where", "text", "far"))
-_MINORS = frozenset(("what", "which", "whether", *SIZES))
 _INSTEAD = ("what", "colour", "many", "is")  # words that are tried in the place of one that is not understood
 
 
@@ -59,19 +58,20 @@ class ReadQuestion(NamedTuple):
 
 def suggestions(text: str, read: Callable[[str], ReadQuestion]) -> tuple[str, ...]:
     """Return up to three questions that differ, each of which is read as itself."""
-    first, *others = (read(again) for again in _without_unknown(text))
+    bare, *others = (read(again) for again in _without_unknown(text))
     whole = read(text).heard
-    heard = Heard((*first.heard.readings, *whole.readings), (*first.heard.clauses, *whole.clauses),
-                  (*first.heard.topics, *whole.topics), whole.metres, whole.unit)
-    said = _evidence(heard)
-    read_of = [q for r in (first, *others) if r.query is not None for q in (r.query, *r.query.parts)]
-    scores = {query: _score(query, said) for query in (*read_of, *heard.readings, *_candidates(heard, said))}
-    for query in dict.fromkeys((*read_of, *heard.readings)):
-        scores[query] += _READ_WHOLE if query == first.query else _READ
-    pool = sorted(filter(_is_sound, scores), key=lambda query: -scores[query])[:_COMPARED]
+    heard = whole._replace(readings=(*bare.heard.readings, *whole.readings), clauses=(
+        *bare.heard.clauses, *whole.clauses), topics=(*bare.heard.topics, *whole.topics))
+    things = _things(heard)
+    said = _evidence(heard, things)
+    parsed = [*heard.readings, *(q for r in (bare, *others) if r.query is not None for q in (r.query, *r.query.parts))]
+    scores = {query: _score(query, said) for query in (*parsed, *_candidates(things, heard, said))}
+    for query in set(parsed):
+        scores[query] += _WHOLE if query == bare.query else _PART
+    pool = sorted(filter(_is_sound, scores), key=lambda query: -scores[query])[:_BEST]
     found: dict[str, Query] = {}
     while pool and len(found) < _SUGGESTED:
-        best = max(pool, key=lambda query: scores[query] - sum(_alike(query, other) for other in found.values()))
+        best = max(pool, key=lambda query: scores[query] - _ALIKE * sum(_share(query, q) for q in found.values()))
         pool.remove(best)
         again = read(question_of(best)).query
         if again is not None and again.form == best.form:
@@ -90,19 +90,14 @@ def _without_unknown(text: str) -> Iterator[str]:
 
 
 def _score(query: Query, said: dict[str, float]) -> float:
-    worth = {feature: _KIND if feature.startswith("kind:") else _MINOR if feature in _MINORS
-             else _FORM if feature in _FORMS else _WORD for feature in _features(query)}
-    usual = 0.3 if query.form in ("where", "is", "exists") else 0.0
-    return usual - _TWO * bool(query.parts) + sum(
-        value * said.get(feature, -1.0) for feature, value in worth.items())
+    """Return how much of what was said a question accounts for, less what it adds."""
+    return sum(_WORTH.get(feature.partition(":")[0], _WORD) * said.get(feature, -1.0) for feature in _features(query))
 
 
-def _alike(query: Query, other: Query) -> float:
-    """Return how much less a question is worth beside another one."""
-    asks = [({"room": "where"}.get(q.form, q.form), q.aspect, q.form == "list" and q.things[0].relation)
-            for q in (query, other)]
-    mine, others = _features(query), _features(other)
-    return _SAME_FORM * (asks[0] == asks[1]) + _SAME_WORDS * len(mine & others) / max(len(mine | others), 1)
+def _share(query: Query, other: Query) -> float:
+    """Return which share of what two questions say is the same."""
+    mine, others = ({q.form, *_features(q)} for q in (query, other))
+    return len(mine & others) / len(mine | others)
 
 
 def _is_sound(query: Query) -> bool:
@@ -132,22 +127,19 @@ def _of_thing(thing: Thing) -> set[str]:
     return found.union(*(_of_thing(t) for t in inner if t is not None))
 
 
-def _evidence(heard: Heard) -> dict[str, float]:
+def _evidence(heard: Heard, things: Sequence[Thing]) -> dict[str, float]:
     """Return what was said: 1 for what a clause asks, less for what one tells."""
     said: dict[str, float] = {}
     for items in heard.clauses:
         tags = [p.tag for p in items if p.tag not in ("unknown", "and", ",")]
         lists, wh = tags[:1] == ["tell"], not set(STRONG).isdisjoint(tags)
         asks = lists or wh or "or" in tags or set(tags[:1]) <= set(AUXILIARY)
-        before = ["", *(p.tag for p in items)]
-        found = {feature for tag, p in zip(before, items, strict=False) for feature in _of_phrase(p, tag)}
-        if not {"not", "without"}.isdisjoint(tags):
-            found |= {f"look:{opposite(p.value)}" for p in items if p.tag == "state"}
+        found = {f for at, p in enumerate(items) for f in _of_phrase(p, items[at - 1].tag if at else "")}
         found |= {"which", "what"} if lists else {"whether"} if asks and not wh else set()
         said |= {feature: 1.0 if asks else max(said.get(feature, 0.0), _TOLD) for feature in found}
+    said = {f"kind:{canonical(thing.kind)}": _MORE for thing in things if thing.kind} | said
     said |= {f"look:{sign}": said[sign] for sign in COMPARED if sign in said}
-    said |= {"larger": 1.0} if {"more", "big"} <= said.keys() else {}
-    return {"fit": 0.5, **said, heard.unit: 1.5} if heard.metres else {**said, heard.unit: 1.5}
+    return {"fit": _TOLD, **said, heard.unit: 1.0} if heard.metres else {**said, heard.unit: 1.0}
 
 
 def _of_phrase(p: Phrase, before: str) -> set[str]:
@@ -158,27 +150,25 @@ def _of_phrase(p: Phrase, before: str) -> set[str]:
         return {f"look:{state}" for state in states_of(p.text)}
     if p.tag in ("is_colour", "is_material"):
         return {f"look:{p.value}"}
-    if p.tag == "what" and before in PLACING:
-        return {"where"}
     return {{"close": "look:closed", "not": "no", "without": "no", **PLACING}.get(p.tag, p.tag)}
 
 
-def _candidates(heard: Heard, said: dict[str, float]) -> Iterator[Query]:
-    """Yield questions of every form about the things and rooms that were heard, the last first."""
+def _things(heard: Heard) -> list[Thing]:
+    """Return what was named, the last first, then the kinds that uses and two names together stand for."""
     spoken = [t for items in reversed(heard.clauses) for p in items if p.thing is not None for t in _within(p.thing)]
     things = [t._replace(quantifier="", number=0, unlike=None, room="" if t.room in ("room", "house") else t.room)
               for t in (*reversed(heard.topics), *spoken) if is_known(t)]
     things += [t._replace(kind=t.kinds[0], use="", kinds=()) for t in things if t.kinds and not t.kind]
     named = dict.fromkeys(t.kind for t in things if t.kind)
-    joint = [f"{one} {other}" for one, other in permutations(named, 2) if f"{one} {other}" in known_names()]
-    said |= {f"kind:{canonical(kind)}": 2.5 for kind in joint} | {
-        f"kind:{canonical(t.kinds[0])}": 1.0 for t in things if t.kinds}
+    return [*things, *(Thing(" ".join(pair)) for pair in permutations(named, 2) if " ".join(pair) in known_names())]
+
+
+def _candidates(things: Sequence[Thing], heard: Heard, said: dict[str, float]) -> Iterator[Query]:
+    """Yield questions of every form about the things and rooms that were heard."""
     rooms = [feature[5:] for feature in said if feature.startswith("room:")]
     places = [place for place in dict.fromkeys(PLACING.values()) if place in said]
-    pairs = [Thing(one, relation=place, support=Thing(other))
-             for place, (other, one) in product(places, combinations(named, 2))]
-    variants = dict.fromkeys(v for t in (*things, *map(Thing, joint), *pairs) for v in _variants(t, rooms))
-    best = sorted(variants, key=lambda thing: -_score(Query("", (thing,)), said))[:_COMPARED]
+    variants = dict.fromkeys(v for t in things for v in _variants(t, rooms))
+    best = sorted(variants, key=lambda thing: -_score(Query("", (thing,)), said))[:_BEST]
     for thing in best:
         yield from _asked(thing, heard, said)
         yield from (Query("list", (Thing(room=thing.room, relation=place, support=thing._replace(room="")),))
@@ -216,11 +206,11 @@ def _asked(thing: Thing, heard: Heard, said: dict[str, float]) -> Iterator[Query
     yield from (Query(form, (thing,)) for form in forms)
     yield from (Query(form, (no,)) for form in ("exists", "rooms"))
     yield from (Query("is", (bare,), (state,)) for state in states)
-    yield from [Query("choice", (bare,), tuple(states))] if states else []
-    yield from [Query("which", (thing,))] if thing.state or thing.colour else []
-    yield from (Query("which", (thing._replace(size=sign),)) for sign in COMPARED if sign in said)
+    yield from (Query("choice", (bare,), tuple(states)) for _ in states[:1])
+    yield from (Query("which", (thing._replace(size=size),)) for size in ("", *COMPARED) if size in ("", *said))
     yield from (Query("most", (thing,), aspect=aspect) for aspect in ("most", "fewest") if aspect in said)
-    yield from [Query("passes", (thing,), metres=heard.metres)] if heard.metres else []
+    if heard.metres:
+        yield Query("passes", (thing,), metres=heard.metres)
     if thing.relation:
         free = bare._replace(relation="", support=None)
         yield Query("is", (free,), (Thing(relation=thing.relation, support=thing.support),))
@@ -233,19 +223,17 @@ def _of_two(one: Thing, other: Thing, heard: Heard, said: dict[str, float]) -> I
     targets, both = (target_of(one), target_of(other)), (one, other)
     for sign, which in product((sign for sign in COMPARED if sign in said), (True, False)):
         yield Query("compare", both, compared=Compared("size", targets, sign, which=which))
-    if is_place(one):
-        door = Thing("door", one.room, other_room=other.room)
-        yield from [Query("passes", (door,), metres=heard.metres)] if heard.metres else []
-        return
-    for sign in (sign for sign in ("more", "fewer") if sign in said):
+    if is_place(one) and heard.metres:
+        yield Query("passes", (Thing("door", one.room, other_room=other.room),), metres=heard.metres)
+    for sign in (sign for sign in ("more", "fewer") if sign in said and one.kind):
         yield Query("compare", both, compared=Compared("more", targets, sign))
-    if one.kind == other.kind and one.room and other.room:
+    if one.kind and one.kind == other.kind and one.room and other.room:
         for form in (form for form in ("count", "colour", "where") if form in said):
             parts = tuple(Query(form, (thing,)) for thing in both)
             yield Query("several", both, parts=parts, compared=Compared("each", targets, form))
-        yield Query("choice", (one._replace(room=""),), (Thing(room=one.room), Thing(room=other.room)))
-        yield from [Query("choice", (Thing(state=one.state),), tuple(t._replace(state="") for t in both))
-                    ] if one.state else []
-    yield from [Query("apart", both)] if "far" in said else []
-    yield from [Query("which", (one._replace(size="closer", relation="next to", support=other),))
-                ] if "closer" in said else []
+        if one.state:
+            yield Query("choice", (Thing(state=one.state),), tuple(t._replace(state="") for t in both))
+    if "far" in said:
+        yield Query("apart", both)
+    if "closer" in said:
+        yield Query("which", (one._replace(size="closer", relation="next to", support=other),))
