@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.timing import Figure
+from benchmarks.weeks_asked import outcomes
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.ledger import SEEN
 from eqa_nodes.core.types.geometry import Pose2, camera_mount, wrap
@@ -80,8 +81,18 @@ def figures() -> list[Figure]:
         return [Figure("facts in the file", ratio=round(true / asked, 2), note=f"{true} of {asked}"),
                 Figure("objects where they are not", note=f"{false} after {PATROLS} patrols"),
                 Figure("objects that were seen and count as gone", note=f"{lost} after {PATROLS} patrols"),
+                *asked_over_weeks(store),
                 Figure("size of the facts of a patrol", note=f"{facts / 1e3 / PATROLS:.1f} kB"),
                 Figure("size of the views of a patrol", note=f"{views / 1e6 / PATROLS:.2f} MB")]
+
+
+def asked_over_weeks(store: MemoryStore) -> list[Figure]:
+    """Return how many questions over the fortnight are answered rightly, of each kind."""
+    found: dict[str, list[bool]] = {}
+    for asked, right, _ in outcomes(store):
+        found.setdefault(asked.kind, []).append(right)
+    return [Figure(f"questions over weeks: {kind}", ratio=round(sum(rights) / len(rights), 2),
+                   note=f"{sum(rights)} of {len(rights)}") for kind, rights in found.items()]
 
 
 def remember(store: MemoryStore, patrol: Patrol) -> int:

@@ -30,7 +30,8 @@ _SURE, _GUESS, _MOST_DAYS = 0.95, 0.9, 7  # confidence of what was seen, and at 
 _BE = r"(?:is|are|was|were|has|have|had|did|does|do)"
 _CUES = tuple((form, re.compile(cue)) for form, cue in (
     ("often", r"^how (?:often|many times) (?P<rest>.+)$"),
-    ("days", r"^(?:on )?(?:which|what) (?:days?|dates?|mornings?|evenings?|nights?)(?: of the week)? (?P<rest>.+)$"),
+    ("days", r"^(?:on )?(?:which|what) (?:days?|dates?|(?P<part>morning|afternoon|evening|night)s?)"
+             r"(?: of the week)? (?P<rest>.+)$"),
     ("since", rf"^since when (?P<rest>{_BE} .+)$"),
     ("long", rf"^(?:for )?how long (?P<rest>{_BE} .+)$"),
     ("first", r"^when (?:did|have|was|were) (?:(?:you|we|i|anyone) )?first (?:see|saw|seen|notice) (?P<rest>.+)$"),
@@ -80,7 +81,10 @@ def habit_question(question: str, now_ns: int) -> HabitQuestion | None:
     if times.recurring is None and not times.fault and times.window is None and _USUALLY.search(text):
         times = TimesInText(None, Recurring("", tuple(range(7)), "usually"), text, "")
     text = _USUALLY.sub("", text)
-    form, rest = next(((form, found["rest"]) for form, cue in _CUES if (found := cue.match(text))), ("", text))
+    form, said = next(((form, found.groupdict()) for form, cue in _CUES if (found := cue.match(text))), ("", {}))
+    rest = said.get("rest", text)
+    if (part := said.get("part")) and times.recurring is None and times.window is None:
+        times = times._replace(recurring=Recurring(part, tuple(range(7)), f"in the {part}s"))
     if not form and times.recurring is not None:
         form = "usual"
     if not form and times.window is not None and not times.window.last and re.match("(?:was|were|did|had) ", text):
@@ -134,6 +138,8 @@ def over_weeks(store: MemoryReader, asked: HabitQuestion, now_ns: int) -> Recoll
         text = ", ".join(filter(None, (short_time(first.first_ns, now_ns), where)))
         return Recollection(text, _SURE, views_of(store, [first.keyframe_id], text))
     every = _looks(store, asked.asked, objects)
+    if all(look.value is None for look in every):
+        return None  # it was never seen there, or its state is not known
     looks = [look for look in every if _counts(look.patrol, asked.times)]
     if asked.form == "moved" and looks:  # beside where it was before that time
         looks = [*[look for look in every[:every.index(looks[0])] if look.value][-1:], *looks]
@@ -151,6 +157,8 @@ def _looks(store: MemoryReader, asked: Query, objects: Sequence[MemoryObject]) -
     for same in zip(*(store.history(o.id) for o in objects), strict=True):
         patrol = same[0].patrol
         seen = [one.now for one in same if one.outcome == SEEN and one.now is not None]
+        if predicate.state:
+            seen = [spell for spell in seen if _is_at(spell, thing, Thing())]
         looked = any(one.outcome != NOT_LOOKED for one in same)
         at_ns = max((spell.last_ns for spell in seen), default=max((one.empty_ns for one in same), default=0))
         value: str | None = None
