@@ -19,6 +19,7 @@ from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.spelling import words
 from eqa_nodes.core.language.states import states_of, states_of_kind
 from eqa_nodes.core.language.targets import Compared
+from eqa_nodes.core.language.uses import purpose_of
 from eqa_nodes.core.language.weighing import target_of
 from eqa_nodes.core.language.wording import question_of
 
@@ -122,7 +123,7 @@ def _of_thing(thing: Thing) -> set[str]:
     found |= {f"kind:{canonical(thing.kind)}"} if thing.kind and is_known(thing) else set()
     found |= {f"room:{canonical(room)}" for room in (thing.room, thing.other_room) if room not in ("", "room", "house")}
     found |= {"no"} if thing.quantifier == "no" or thing.unlike else set()
-    found |= {text for text in (thing.relation, thing.use) if text}
+    found |= {thing.relation} - {""} | ({f"kind:{thing.use}"} if thing.use else set())
     inner = (thing.support, thing.other_support, thing.unlike and thing.unlike.support)
     return found.union(*(_of_thing(t) for t in inner if t is not None))
 
@@ -154,11 +155,13 @@ def _of_phrase(p: Phrase, before: str) -> set[str]:
 
 
 def _things(heard: Heard) -> list[Thing]:
-    """Return what was named, the last first, then the kinds that uses and two names together stand for."""
+    """Return what was named, the last first, then the kinds that uses, or two names together, stand for."""
     spoken = [t for items in reversed(heard.clauses) for p in items if p.thing is not None for t in _within(p.thing)]
     things = [t._replace(quantifier="", number=0, unlike=None, room="" if t.room in ("room", "house") else t.room)
               for t in (*reversed(heard.topics), *spoken) if is_known(t)]
     things += [t._replace(kind=t.kinds[0], use="", kinds=()) for t in things if t.kinds and not t.kind]
+    purpose, _ = purpose_of(" ".join(p.text for items in heard.clauses for p in items if p.tag == "unknown"))
+    things += [Thing(purpose.kinds[0])] if purpose is not None and not things else []
     named = dict.fromkeys(t.kind for t in things if t.kind)
     return [*things, *(Thing(" ".join(pair)) for pair in permutations(named, 2) if " ".join(pair) in known_names())]
 
@@ -231,8 +234,11 @@ def _of_two(one: Thing, other: Thing, heard: Heard, said: dict[str, float]) -> I
         for form in (form for form in ("count", "colour", "where") if form in said):
             parts = tuple(Query(form, (thing,)) for thing in both)
             yield Query("several", both, parts=parts, compared=Compared("each", targets, form))
+        yield Query("choice", (one._replace(room=""),), tuple(Thing(room=thing.room) for thing in both))
         if one.state:
             yield Query("choice", (Thing(state=one.state),), tuple(t._replace(state="") for t in both))
+    if {"count", "no"} <= said.keys() and one.kind:
+        yield Query("count", (one._replace(unlike=Thing(relation="with", support=other)),))
     if "far" in said:
         yield Query("apart", both)
     if "closer" in said:
