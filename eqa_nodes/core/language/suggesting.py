@@ -151,7 +151,9 @@ def _of_phrase(p: Phrase, before: str) -> set[str]:
         return {f"look:{state}" for state in states_of(p.text)}
     if p.tag in ("is_colour", "is_material"):
         return {f"look:{p.value}"}
-    return {{"close": "look:closed", "not": "no", "without": "no", **PLACING}.get(p.tag, p.tag)}
+    if p.tag == "without":
+        return {"no", "without"}
+    return {{"close": "look:closed", "not": "no", **PLACING}.get(p.tag, p.tag)}
 
 
 def _things(heard: Heard) -> list[Thing]:
@@ -237,7 +239,7 @@ def _of_two(one: Thing, other: Thing, heard: Heard, said: dict[str, float]) -> I
         yield Query("choice", (one._replace(room=""),), tuple(Thing(room=thing.room) for thing in both))
         if one.state:
             yield Query("choice", (Thing(state=one.state),), tuple(t._replace(state="") for t in both))
-    if {"count", "no"} <= said.keys() and one.kind:
+    if {"count", "without"} <= said.keys() and one.kind:
         yield Query("count", (one._replace(unlike=Thing(relation="with", support=other)),))
     if "far" in said:
         yield Query("apart", both)
