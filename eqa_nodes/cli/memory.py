@@ -124,7 +124,7 @@ class Recall:
 
 @dataclass(frozen=True, kw_only=True)
 class AskMemory:
-    """Answers a question about the past from memory alone."""
+    """Answers a question from memory alone: about the past, about habits, and about now as the newest look saw it."""
 
     file: MemoryFile = group(MemoryFile)
     question: str = argument('such as "When did you last see the mug?", "What changed since yesterday?" or "Where is '
@@ -135,24 +135,25 @@ class AskMemory:
         from eqa_nodes.cli.printing import shown
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.errors import BadQuestion
+        from eqa_nodes.core.memory.habits import question_now
         from eqa_nodes.core.memory.recollect import about_past, past_question
         from eqa_nodes.core.memory.times import time_phrase
 
         with self.file.opened() as store:
-            said = store.recollect(check_question(self.question))
+            said = store.ask(check_question(self.question))
             if said is None and (fault := past_question(self.question, store.now_ns).times.fault):
                 raise BadQuestion(fault)
             if said is None and about_past(self.question) and not store.objects("", 1):
                 raise BadQuestion("this memory holds views but no objects, and questions about the past are answered "
                                   "from objects. A detector adds them (detector:= of a launch file, --detector); eqa "
                                   "ask --history BAG asks a model about a recording")
-            if said is None and about_past(self.question):
+            if said is None and (about_past(self.question) or question_now(self.question) is not None):
                 raise BadQuestion("nothing in this memory fits the question: eqa memory objects lists what it has "
                                   "seen")
             if said is None:
-                raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\", "
-                                  "\"What changed since ...?\", \"Where is ... usually?\" and \"How often was ...?\" "
-                                  "about objects that it has seen; eqa ask asks the robot other questions")
+                raise BadQuestion("memory itself answers where things that it has seen are, were and usually are, and "
+                                  "how they are, were and changed (\"What changed since yesterday?\", \"How often was "
+                                  "the stove on?\"); eqa ask asks the robot other questions")
             _print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
             for proof in said.evidence:
                 _print(f"  view {proof.keyframe_id}, {time_phrase(proof.stamp_ns, store.now_ns)}, at "

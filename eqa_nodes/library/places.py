@@ -152,16 +152,17 @@ class Memory(_Closing):
         self._store, self._conversation = open_file(path), Conversation()
 
     def ask(self, question: str) -> Asked:
-        """Answer a question about the past: "When did you last see the mug?", "What changed since yesterday?"
+        """Answer a question about what was seen: "Where is the mug usually?", "What changed since yesterday?"
 
         Raises BadQuestion for other questions, and if no memory fits.
         """
         question = self._conversation.question(check_question(question))
         store = self._at_this_time()
-        said = store.recollect(question)
+        said = store.ask(question)
         if said is None:
-            raise BadQuestion(past_question(question, store.now_ns).times.fault or "memory itself answers questions "
-                              "about the past, about objects that it has seen; ask a scene, a history or the robot")
+            raise BadQuestion(past_question(question, store.now_ns).times.fault or "memory itself answers where "
+                              "things are, were and usually are, and how they are, were and changed; ask a scene, a "
+                              "history or the robot")
         views = [store.keyframe(e.keyframe_id) for e in said.evidence]
         answer = Answer(said.text, said.confidence, evidence=said.evidence, understood=understand(question).said)
         self._conversation.answered(question, said.text)

@@ -52,8 +52,8 @@ _FORMS = ("where", "room", "is", "exists")  # forms of questions that one patrol
 class HabitQuestion(NamedTuple):
     """A question over several patrols. asked: what is asked of each of them, as of the present.
 
-    form: usual | often | days | then | since | long | still | moved | missing | first | next | people; times: which
-    patrols count.
+    form: usual | often | days | then | now | since | long | still | moved | missing | first | next | people; times:
+    which patrols count.
     """
 
     form: str
@@ -102,6 +102,14 @@ def habit_question(question: str, now_ns: int) -> HabitQuestion | None:
     if query is None or query.form not in _FORMS or not query.things[0].kind:
         return None
     return HabitQuestion(form, query, times)
+
+
+def question_now(question: str) -> HabitQuestion | None:
+    """Return a question about the present as one about the newest look, None for what no look answers."""
+    query = understand(question).query
+    if query is None or query.form not in _FORMS or not query.things[0].kind:
+        return None
+    return HabitQuestion("now", query, TimesInText(None, None, question, ""))
 
 
 def _present(text: str) -> str:
@@ -278,6 +286,17 @@ def _then(asked: HabitQuestion, looks: Sequence[_Looked], now_ns: int) -> tuple[
     return "; ".join(f"{look.value} {short_time(look.at_ns, now_ns)}" for look in known[-_MOST_DAYS:]), _SURE
 
 
+def _now(asked: HabitQuestion, looks: Sequence[_Looked], now_ns: int) -> tuple[str, float]:
+    """Return what the newest look saw; of a thing that is gone, where it was before."""
+    known = [look for look in looks if look.value is not None]
+    last = f"when I looked last, {short_time(known[-1].at_ns, now_ns)}"
+    if known[-1].value:
+        return f"{known[-1].value}, {last}", _SURE
+    before = next((look for look in reversed(known) if look.value), None)
+    where = f": it was {before.value} until {short_time(before.at_ns, now_ns)}" if before is not None else ""
+    return f"not where it had been seen before, {last}{where}", _SURE
+
+
 def _still(asked: HabitQuestion, looks: Sequence[_Looked], now_ns: int) -> tuple[str, float]:
     known = [look for look in looks if look.value is not None]
     if known and known[-1].value == "yes":
@@ -388,5 +407,5 @@ def _proof(store: MemoryReader, objects: Sequence[MemoryObject], looks: Sequence
     return views_of(store, [i for i in ids if i][:MAX_EVIDENCE], text)
 
 
-_ANSWERS = {"usual": _usual, "often": _often, "days": _often, "then": _then, "since": _since, "long": _since,
-            "still": _still, "moved": _moved, "next": _next}
+_ANSWERS = {"usual": _usual, "often": _often, "days": _often, "then": _then, "now": _now, "since": _since,
+            "long": _since, "still": _still, "moved": _moved, "next": _next}

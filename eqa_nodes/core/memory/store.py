@@ -15,10 +15,12 @@ import numpy as np
 from eqa_nodes.core.camera.privacy import masked
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.time_words import asked_times
 from eqa_nodes.core.memory import ledger, rows
 from eqa_nodes.core.memory.config import MemoryConfig
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget, over_budget, realign
+from eqa_nodes.core.memory.habits import over_weeks, question_now
 from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.keyframes import EARLIER, Cell, KeyframeCandidate, Novelty, NoveltyView, jpeg_of
 from eqa_nodes.core.memory.ledger import PatrolSpan
@@ -172,6 +174,13 @@ class MemoryStore(MemoryReader):
         """Return memory's own answer to a question about the past, None for other questions."""
         with self._lock, self._db.storage("read"):
             return recollect(self, question, self.now_ns)
+
+    def ask(self, question: str) -> Recollection | None:
+        """Return memory's own answer to a question about the past, or about the present as the newest look saw it."""
+        with self._lock, self._db.storage("read"):
+            told = recollect(self, question, self.now_ns)
+            now = question_now(question) if told is None and not asked_times(question) else None
+            return over_weeks(self, now, self.now_ns) if now is not None else told
 
     def forget(self, selection: ForgetSelection) -> Forgotten:
         """Delete the selection and everything derived only from it; afterwards no file contains its bytes."""

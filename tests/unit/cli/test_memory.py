@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ NOON = 1_794_830_400 * SECOND  # a stamp of 2026
 DAY = 86_400 * SECOND
 YESTERDAY = " to ".join(f"{datetime.fromtimestamp(s // SECOND):%Y-%m-%d} 00:00" for s in (NOON, NOON + DAY))
 VERBS = {"info": [], "objects": [], "recall": ["kettle"], "ask": ["When did you last see the kettle?"],
-         "forget": ["--everything"], "align": ["a", "b", "0", "0", "0"]}
+         "digest": [], "forget": ["--everything"], "align": ["a", "b", "0", "0", "0"]}
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +88,21 @@ def test_memory_is_asked_about_the_past(home: Path, capsys: pytest.CaptureFixtur
     printed = said(capsys, "ask", home, "When did you last see the kettle?")
     assert printed.startswith("yesterday at ") and "in the kitchen, on the counter (80% sure)" in printed
     assert "view 2, yesterday at " in printed and "at (0.00, 0.00): red kettle, last seen yesterday" in printed
-    assert "eqa ask asks the robot" in refused(capsys, "ask", home, "Is the kettle on?")
+    assert "when I looked last, yesterday at" in said(capsys, "ask", home, "Where is the kettle?")
+    assert "eqa ask asks the robot" in refused(capsys, "ask", home, "What colour is the kettle?")
+    assert "nothing in this memory fits" in refused(capsys, "ask", home, "Where is the unicorn?")
+
+
+def test_a_digest_of_a_day_has_its_pictures(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(MemoryStore(home)) as store:
+        store.reset("third", keep=True, map_name="home")
+        store.take(frame(NOON + DAY + 60 * SECOND, boxes={}, depth=4.0), LABELS)
+    printed = said(capsys, "digest", home, "--day", "today", "--save", tmp_path / "day")
+    assert "the red kettle: on the counter in the kitchen, now gone (as it was yesterday at" in printed
+    assert [picture.name for picture in (tmp_path / "day").iterdir()] == ["view-2.jpg"]
+    assert "nothing that I have seen" in said(capsys, "digest", home, "--day", "last month")
+    assert "'31 February' is not in the calendar" in refused(capsys, "digest", home, "--day", "31 February")
+    assert "is not understood as a time" in refused(capsys, "digest", home, "--day", "kettle")
 
 
 @pytest.mark.parametrize("since", ["yesterday", "this morning", "Monday", "last week"])

@@ -85,6 +85,16 @@ def test_a_week(week: MemoryStore, question: str, text: str) -> None:
     assert answer(week, question) == text
 
 
+@pytest.mark.parametrize(("question", "text"), [
+    ("Where is the kettle?", "on the desk in the study, when I looked last, yesterday at 18:00"),
+    ("Is the kettle on?", "no, when I looked last, yesterday at 18:00"),
+    ("Is there a kettle in the kitchen?", "no, when I looked last, yesterday at 18:00")])
+def test_a_question_about_now_is_answered_from_the_newest_look(week: MemoryStore, question: str, text: str) -> None:
+    week.set_now(stamp(9, 20))
+    said = week.ask(question)
+    assert said is not None and said.text == text and recollect(week, question, stamp(9, 20)) is None
+
+
 def test_fewer_than_three_looks_are_no_habit(store: MemoryStore) -> None:
     for day in (2, 3):
         look(store, day, 9, "on")
