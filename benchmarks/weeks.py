@@ -22,10 +22,11 @@ import numpy as np
 
 from benchmarks.timing import Figure
 from benchmarks.weeks_asked import outcomes
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.ledger import SEEN
 from eqa_nodes.core.types.geometry import Pose2, camera_mount, wrap
-from eqa_nodes.core.types.questions import MemoryObject
+from eqa_nodes.core.types.questions import MemoryObject, Question, RecallQuery
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.house.generate import generate_house
@@ -68,11 +69,13 @@ class Patrol(NamedTuple):
 def figures() -> list[Figure]:
     """Return what the file of a fortnight holds: true facts, false ones, and its size for each patrol."""
     with tempfile.TemporaryDirectory() as folder, closing(MemoryStore(Path(folder) / "weeks.sqlite")) as store:
-        true = false = lost = asked = 0
+        true = false = lost = asked = right = declined = 0
         for patrol in patrols():
             remember(store, patrol)
             held = [fact for fact in patrol.facts if holds(store, patrol, fact)]
             wrong, missing = ghosts(store.objects(), patrol), overlooked(store.objects(), patrol)
+            replies = [answered(store, fact) for fact in patrol.facts]
+            right, declined = right + replies.count(True), declined + replies.count(None)
             true, asked, false, lost = (true + len(held), asked + len(patrol.facts), false + len(wrong),
                                         lost + len(missing))
         facts = store._db.value("SELECT sum(pgsize) FROM dbstat WHERE name IN ('patrols', 'looks', 'looks_by_patrol', "
@@ -80,6 +83,8 @@ def figures() -> list[Figure]:
         views = store._db.used_bytes() - facts
         return [Figure("facts in the file", ratio=round(true / asked, 2), note=f"{true} of {asked}"),
                 Figure("objects where they are not", note=f"{false} after {PATROLS} patrols"),
+                Figure("questions about the present", ratio=round(right / asked, 2),
+                       note=f"{right} right, {declined} declined, {asked - right - declined} wrong"),
                 Figure("objects that were seen and count as gone", note=f"{lost} after {PATROLS} patrols"),
                 *asked_over_weeks(store),
                 Figure("size of the facts of a patrol", note=f"{facts / 1e3 / PATROLS:.1f} kB"),
@@ -107,6 +112,15 @@ def holds(store: MemoryStore, patrol: Patrol, fact: Fact) -> bool:
         not fact.colour or o.attributes.get("colour", "") == fact.colour))
     return any(fact.value in (one.now.state, one.now.support, one.now.room) for one in histories
                if one.outcome == SEEN and one.now is not None and one.patrol.first_ns == patrol.frames[0].stamp_ns)
+
+
+def answered(store: MemoryStore, fact: Fact) -> bool | None:
+    """Return whether the label answerer states a fact from what memory recalls for a question, None if it declines."""
+    name = " ".join(filter(None, (fact.colour, fact.kind)))
+    text = f"Is the {fact.kind} {fact.value}?" if fact.object in _TRACKED else f"Where is the {name}?"
+    items = store.recall(RecallQuery(text))
+    answer = LabelAnswerer().answer(Question(text, may_explore=False), items)
+    return None if answer.abstained else ("yes" if fact.object in _TRACKED else fact.value) in answer.text
 
 
 def ghosts(known: Sequence[MemoryObject], patrol: Patrol) -> list[MemoryObject]:
