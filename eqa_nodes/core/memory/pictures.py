@@ -56,11 +56,13 @@ class ObjectPictures:
     def _is_worth(self, s: Sighting, before: ObjectRecord | None, stamp_ns: int, patrol_began_ns: int) -> bool:
         if before is None:
             return True
-        pictures = self._of(before.id)
+        pictures, oldest_ns = self._of(before.id), stamp_ns - self.refresh_ns
         if self._news.get(before.id) == patrol_began_ns or before.first_ns >= patrol_began_ns:
-            recent = (p.pixels for p in pictures if p.stamp_ns >= patrol_began_ns and p.state == _state(s))
-            return s.pixels >= _LARGER * max(recent, default=0)
-        fresh = any(p.stamp_ns >= stamp_ns - self.refresh_ns for p in pictures)
+            recent = [p.pixels for p in pictures if p.stamp_ns >= max(patrol_began_ns, oldest_ns)
+                      and p.state == _state(s)]
+            if recent or self._news.get(before.id) == patrol_began_ns:
+                return s.pixels >= _LARGER * max(recent, default=0)
+        fresh = any(p.stamp_ns >= oldest_ns for p in pictures)
         return not fresh and s.pixels >= _AS_LARGE * max((p.pixels for p in pictures), default=0)
 
     def _of(self, number: int) -> list[_Picture]:

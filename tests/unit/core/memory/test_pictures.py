@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
-from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory import MemoryConfig, MemoryStore
+from eqa_nodes.core.memory.keyframes import KeyframeConfig
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Label
 from tests.fixtures.frames import LABELS, frame
@@ -61,6 +65,13 @@ def test_what_has_come_back_has_a_picture(store: MemoryStore) -> None:
     see(store, 0, LAMP)
     assert see(store, HOUR, {}, depth=4.0)  # the proof that it is gone
     assert see(store, 2 * HOUR, LAMP)
+
+
+def test_a_short_refresh_counts_within_a_patrol_too(tmp_path: Path) -> None:
+    with closing(MemoryStore(tmp_path / "memory.db", MemoryConfig(keyframes=KeyframeConfig(refresh_s=5.0)))) as store:
+        assert see(store, 0, LAMP)
+        assert not see(store, 3 * SECOND, LAMP)
+        assert see(store, 9 * SECOND, LAMP)
 
 
 def test_a_view_without_labels_is_stored_again_after_hours(store: MemoryStore) -> None:
