@@ -92,7 +92,8 @@ def _without_unknown(text: str) -> Iterator[str]:
 
 def _score(query: Query, said: dict[str, float]) -> float:
     """Return how much of what was said a question accounts for, less what it adds."""
-    return sum(_WORTH.get(feature.partition(":")[0], _WORD) * said.get(feature, -1.0) for feature in _features(query))
+    features = sorted(_features(query))  # in one order: a sum of other order may differ in its last digit
+    return sum(_WORTH.get(feature.partition(":")[0], _WORD) * said.get(feature, -1.0) for feature in features)
 
 
 def _share(query: Query, other: Query) -> float:
@@ -137,7 +138,7 @@ def _evidence(heard: Heard, things: Sequence[Thing]) -> dict[str, float]:
         asks = lists or wh or "or" in tags or set(tags[:1]) <= set(AUXILIARY)
         found = {f for at, p in enumerate(items) for f in _of_phrase(p, items[at - 1].tag if at else "")}
         found |= {"which", "what"} if lists else {"whether"} if asks and not wh else set()
-        said |= {feature: 1.0 if asks else max(said.get(feature, 0.0), _TOLD) for feature in found}
+        said |= {feature: 1.0 if asks else max(said.get(feature, 0.0), _TOLD) for feature in sorted(found)}
     said = {f"kind:{canonical(thing.kind)}": _MORE for thing in things if thing.kind} | said
     said |= {f"look:{sign}": said[sign] for sign in COMPARED if sign in said}
     return {"fit": _TOLD, **said, heard.unit: 1.0} if heard.metres else {**said, heard.unit: 1.0}
