@@ -11,6 +11,7 @@ import pytest
 
 from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
+from eqa_nodes.core.memory.backup import back_up, restore
 from eqa_nodes.core.memory.forgetting import ForgetSelection
 from eqa_nodes.core.memory.keyframes import KeyframeConfig
 from eqa_nodes.core.memory.ledger import EMPTY, LONGEST_NS, NOT_LOOKED, PAUSE_NS, SEEN, PatrolSpan, patrol_at
@@ -198,6 +199,16 @@ def test_a_budget_takes_pictures_and_keeps_facts(tmp_path: Path) -> None:
         assert store._db.used_bytes() <= 0.37e6
         kettle = next(o for o in store.objects() if o.kind == "kettle")
         assert store.history(kettle.id)[0].outcome == SEEN
+
+
+def test_a_backup_holds_the_facts(store: MemoryStore, tmp_path: Path) -> None:
+    patrol(store, 0, (HERE, KETTLE))
+    patrol(store, 1, (HERE, {}))
+    back_up(store.path, tmp_path / "copy.sqlite")
+    restore(tmp_path / "copy.sqlite", tmp_path / "new.sqlite")
+    with closing(MemoryStore(tmp_path / "new.sqlite", write=False)) as restored:
+        assert restored.history(1) == store.history(1)
+        assert outcomes(restored, 1) == [SEEN, EMPTY]
 
 
 def test_places_move_with_their_map(store: MemoryStore) -> None:
