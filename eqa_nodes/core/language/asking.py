@@ -99,8 +99,9 @@ def _count(clause: Clause) -> Query | None:
     asked = next((p.thing for p in clause.items[at + 1:at + 2]), None)
     bare = asked is not None and not asked.kind and not asked.use and asked.support is not None
     thing = asked if bare else clause.main(at)  # "how many things are on the table"
-    if thing is None or clause.tags[at + 1:at + 2] in (["unknown"], ["unit"]) or not (thing.kind or thing.use or (
-            thing.looks or clause.said(thing))):
+    if thing is None or clause.tags[at + 1:at + 2] in (["unknown"], ["unit"], ["is_material"]):
+        return None
+    if not (thing.kind or thing.use or thing.looks or clause.said(thing)):
         return None
     thing = clause.with_predicate(thing)
     lacking = [t for t in clause.things if t.quantifier == "no" and t.kind != thing.kind]

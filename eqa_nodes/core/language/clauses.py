@@ -53,8 +53,10 @@ class Clause:
                     thing = thing._replace(kind=kinds[-1])
                 elif thing.kind == "one" and last is not None:
                     thing = last.told(thing)._replace(quantifier=thing.quantifier, number=thing.number)
-                if thing.quantifier == "no" and not thing.kind and thing.relation == "in" and kinds:
-                    out.append(Phrase("state", "empty", "empty"))  # "which bowl has nothing in it"
+                bare = thing._replace(quantifier="") == Thing(relation="in", support=thing.support)
+                if bare and kinds and (thing.quantifier == "no" or out[-1].tag == "have"):
+                    state = "empty" if thing.quantifier == "no" else "full"
+                    out.append(Phrase("state", state, state))  # "which bowl has nothing in it"
                     continue
                 if thing.support is not None and thing.support.kind == "it":
                     other = last if last is not None and (last.kind, last.use) != (thing.kind, thing.use) else None

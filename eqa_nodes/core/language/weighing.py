@@ -201,7 +201,8 @@ def _states(clause: Clause) -> tuple[Thing, ...]:
 
 def _compared(clause: Clause, form: str, aspect: str, things: tuple[Thing, ...]) -> Query:
     targets = tuple(map(target_of, things))
-    compared = Compared(form, targets, aspect, clause.has("different"), clause.has("which", "what", "who"))
+    compared = Compared(form, targets, aspect, clause.has("different"),
+                        clause.has("which", "what", "who", "where"))
     return Query("compare", things, compared=compared)
 
 

@@ -49,7 +49,7 @@ from eqa_nodes.core.answerers.label.home import HOME, about_room, extreme_room, 
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.reading import written
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, gap
-from eqa_nodes.core.language.english import canonical, join_list, with_article
+from eqa_nodes.core.language.english import canonical, join_list, normalise, with_article
 from eqa_nodes.core.language.naming import members
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.rooms import is_room
@@ -399,8 +399,16 @@ def look_up(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return the answer that the scene gives, None when what is asked about is not in it."""
     rule = RULES.get(asked.form)
     found = rule(scene, asked) if rule else None
-    if found is None or asked.form in _NUMBERED:
+    if found is None or found.open:
         return found
-    one_of = len(found.objects) > 1 and any(thing.quantifier == "that" for thing in asked.things)  # "it" is one of them
-    other = any(t.number > 1 and len(find(scene, t, every=True)) != t.number for t in asked.things)  # "both" of three
-    return found._replace(confidence=min(found.confidence, _WHICH_ONE)) if one_of or other else found
+    unclear = any(_is_unclear(scene, asked.form, thing, found.objects) for thing in asked.things)
+    return found._replace(confidence=min(found.confidence, _WHICH_ONE)) if unclear else found
+
+
+def _is_unclear(scene: LabelScene, form: str, thing: Thing, objects: Sequence[Seen]) -> bool:
+    """Return whether it is unclear what a phrase means: "it" of several, "both" of three, a chair for a high chair."""
+    if form not in _NUMBERED and ((thing.quantifier == "that" and len(objects) > 1) or (
+            thing.number > 1 and len(find(scene, thing, every=True)) != thing.number)):
+        return True
+    named = [t for t in objects if thing.kind.endswith(f" {normalise(t.kind)}")]
+    return bool(named) and not any(is_called(t.kind, thing.kind) for t in objects)
