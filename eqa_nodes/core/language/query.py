@@ -78,9 +78,9 @@ class Thing(NamedTuple):
         """
         for names in (("colour",), ("material",), ("state",), ("relation", "support"), ("room",)):
             if getattr(self, names[0]):
-                told = {name: getattr(self, name) for name in names}
-                bare = self._replace(**dict.fromkeys(names, ""), quantifier="", number=0)
-                return bare._replace(support=bare.support or None, unlike=Thing(**told))
+                told = Thing(**{name: getattr(self, name) for name in names})
+                empty = {name: getattr(Thing(), name) for name in names}
+                return self._replace(**empty, quantifier="", number=0, unlike=told)
         return None
 
     @property
