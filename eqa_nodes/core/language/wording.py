@@ -33,7 +33,7 @@ def in_words(query: Query) -> str:
 def _asked(query: Query) -> str:
     if query.parts:
         return ", and ".join(map(_asked, query.parts))
-    if query.compared is not None:
+    if query.compared is not None and query.form != "closer":
         return _compared(query)
     writer = _WRITERS.get(query.form)
     return writer(query) if writer else " ".join(filter(None, (query.form, *(the(t) for t in query.things))))
