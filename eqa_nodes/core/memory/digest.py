@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.changes import name_of
-from eqa_nodes.core.memory.ledger import EMPTY, SEEN, PatrolOfObject
+from eqa_nodes.core.memory.ledger import EMPTY, SEEN, PatrolOfObject, RoomLooks
 from eqa_nodes.core.memory.matching import spell_place
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.types.questions import MemoryObject
@@ -74,7 +74,7 @@ def _of(store: MemoryReader, objects: Sequence[MemoryObject]) -> Iterator[DayEve
         return
     name = name_of(objects[0])
     first, room = sights[0], objects[0].room
-    known = [row.last_ns for row in store.room_history(room) if hasattr(row, "looks")] if room else []
+    known = [row.last_ns for row in store.room_history(room) if isinstance(row, RoomLooks)] if room else []
     if first.place and any(ns < first.first_ns for ns in known):
         yield DayEvent(name, "", first.place, 0, first.first_ns, _views(store, objects, first))
     for a, b in pairwise(sights):

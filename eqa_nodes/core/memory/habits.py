@@ -41,10 +41,11 @@ _CUES = tuple((form, re.compile(cue)) for form, cue in (
     ("missing", r"^what(?: is| has gone)? (?P<rest>missing|gone)$"),
     ("still", rf"^(?P<rest>{_BE} .+? still .+)$"),
     ("next", r"^(?P<rest>(?:where|which room|in which room) will .+)$"),
-    ("next", r"^(?P<rest>will .+)$"),
+    ("next", r"^(?P<rest>will .+ be .+)$"),
     ("people", r"^(?:who|(?:was|were)(?: there)? (?:any(?:one|body)|some(?:one|body)|people)) (?:was |were )?"
                r"(?P<rest>in .+)$")))
 _USUALLY = re.compile(r"\b(?:usually|normally|generally|typically|mostly|most often|as a rule|always)\b ?")
+_EVERY = re.compile("every|each|always")
 _GONE = re.compile(r"^(?:is|are|has|have) (?P<thing>.+?) (?:been )?(?:gone|missing|away)$")
 _FORMS = ("where", "room", "is", "exists")  # forms of questions that one patrol can answer
 
@@ -75,11 +76,15 @@ class _Looked(NamedTuple):
 def habit_question(question: str, now_ns: int) -> HabitQuestion | None:
     """Return a question over weeks, None for any other one."""
     text = " ".join(question.lower().strip(" ?!.").split())
-    coming = re.match(r"(?:where|which room|in which room) will\b|will\b", text)
+    if re.search(r"[?!.;] ", text):
+        return None  # only one sentence is about several patrols, and which one is not known
+    coming = re.match(r"(?:where|which room|in which room) will\b|will .+ be\b", text)
     times = _coming(text) if coming else times_asked(question, now_ns)
     text = " ".join(times.rest.lower().strip(" ?!.").split())
-    if times.recurring is None and not times.fault and times.window is None and _USUALLY.search(text):
-        times = TimesInText(None, Recurring("", tuple(range(7)), "usually"), text, "")
+    often = _USUALLY.search(text)
+    if often is not None and times.window is None and (times.recurring is not None or not times.fault):
+        recurring = times.recurring or Recurring("", tuple(range(7)), "")
+        times = times._replace(recurring=recurring._replace(phrase=f"{often[0].strip()} {recurring.phrase}".strip()))
     text = _USUALLY.sub("", text)
     form, said = next(((form, found.groupdict()) for form, cue in _CUES if (found := cue.match(text))), ("", {}))
     rest = said.get("rest", text)
@@ -91,6 +96,9 @@ def habit_question(question: str, now_ns: int) -> HabitQuestion | None:
         form = "then"
     if not form or (times.fault and times.recurring is None):
         return None
+    size = understand(question).query if form == "long" and not rest.startswith(("has ", "have ")) else None
+    if size is not None and size.form == "size":
+        return None  # "how long is the table?"
     if form == "missing":
         return None if times.window is not None else HabitQuestion(form, Query("list"), times)
     if form == "people":
@@ -137,7 +145,7 @@ def over_weeks(store: MemoryReader, asked: HabitQuestion, now_ns: int) -> Recoll
     if asked.form in ("people", "missing"):
         return (_people if asked.form == "people" else _missing)(store, asked, now_ns)
     thing = asked.asked.things[0]
-    objects, _ = fitting_objects(store, " ".join(filter(None, (thing.colour, thing.kind))))
+    objects = [o for o in fitting_objects(store, " ".join(filter(None, (thing.colour, thing.kind))))[0] if o.here]
     if not objects:
         return None
     if asked.form == "first":
@@ -248,11 +256,13 @@ def _usual(asked: HabitQuestion, looks: Sequence[_Looked], now_ns: int) -> tuple
 
 
 def _usually_so(asked: HabitQuestion, known: Sequence[_Looked]) -> str:
-    """Return whether it is usually so, with the days of the smaller number."""
+    """Return whether it is usually so (every time, where the question says so), with the days of the smaller number."""
     true, false = ([look for look in known if look.value == value] for value in ("yes", "no"))
     of = f"of {len(known)} {_unit(asked, len(known))}"
+    every = asked.times.recurring is not None and _EVERY.match(asked.times.recurring.phrase)
     if len(true) > len(false):
-        return f"yes, on {len(true)} {of}" + (f"; not on {_days(false)}" if false else "")
+        said = "no, but" if every and false else "yes,"
+        return f"{said} on {len(true)} {of}" + (f"; not on {_days(false)}" if false else "")
     return f"no: on {len(true) or 'none'} {of}" + (f" ({_days(true)})" if true else "")
 
 
