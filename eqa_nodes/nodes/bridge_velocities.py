@@ -202,16 +202,15 @@ class VelocityDrive:
         frame = replace(frame, stamp_ns=frame.stamp_ns + world.offset_ns, depth_m=world.senses.measured(frame.depth_m))
         labels = world.simulator.labels() if frame.labels is not None else {}
         view = _View(frame, labels, world.senses.place, world.senses.scanned(), frame.stamp_ns + world.senses.ahead_ns)
-        first, world.shown = not world.shown, True
-        self._showing = self._thread(lambda: self._show(world, view, first))
+        self._showing = self._thread(lambda: self._show(world, view))
 
-    def _show(self, world: _World, view: _View, first: bool) -> None:
+    def _show(self, world: _World, view: _View) -> None:
         """Publish images and scan; return when all observers have acknowledged them, or at the deadline.
 
         Returns at once if other nodes should localise the robot and have not: observers could not process the image.
         """
         frame = view.frame
-        self._observations.show(frame, view.labels, again=first)
+        self._observations.show(frame, view.labels)
         self._scan(view)
         if self._node.out("points").get_subscription_count():
             self._node.send("points", convert.points_msg(frame, POINT_EVERY))
@@ -224,7 +223,7 @@ class VelocityDrive:
             self._tell_fixed(frame.stamp_ns, frame.base_from_camera, again=True)
             self._observations.tell_place(frame.stamp_ns, view.place, frame.base_from_camera)
             self._scan(view)  # scan-based localisation then repeats its transform
-            self._observations.show(frame, view.labels, again=True)
+            self._observations.show(frame, view.labels)
 
         try:
             self._observations.await_observers(frame, view.labels, repeat)
@@ -270,7 +269,6 @@ class _World:
                  base_from_camera: Transform) -> None:
         self.simulator, self.senses, self.offset_ns, self.stop = simulator, senses, offset_ns, stop
         self.base_from_camera = base_from_camera
-        self.shown = False
 
 
 def taking(simulator: Simulator) -> Driving:

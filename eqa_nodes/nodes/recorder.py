@@ -50,21 +50,18 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         self._stamped = (*OBSERVATION, LABELLED[0]) if self._labelled else OBSERVATION
         # Memory's views that arrived while no episode ran here.
         self._views: deque[bytes] = deque(maxlen=KINDS[TOPICS["keyframes"].qos].depth)
-        self._table = b""  # the newest label table: like static transforms it is sent once
+        self._table = b""  # the newest label table
         self._new_bag()
         self.diagnostics.add("recording", self._report)
         self.diagnostics.gauge("waits to be written [MB]", self._waiting_mb, self.config.bag.buffer_mb)
         self._clock_watch = ClockJumpDetector(self.config.node.tf.time_jump_s)
         self._topics = self._subscribed_topics()
-        detected = source == "detector"
-        self._masking = Masking(privacy, self._keep, self._refuse, detected,
-                                self.config.node.tf) if privacy.active else None
+        self._masking = Masking(privacy, self._keep, self._refuse, self.config.node.tf) if privacy.active else None
         for key, wire in self._topics.items():
             self._subscribe(wire, partial(self._record, key), raw=True)
         if self._masking is not None and privacy.kinds:
-            image, table = LABELS[source]
-            self.subscribe(image, partial(self._see_labels, "labels"))
-            self.subscribe(table, partial(self._see_labels, "label_table") if detected else self._masking.put_table)
+            for part, key in zip(LABELLED, LABELS[source], strict=True):
+                self.subscribe(key, partial(self._see_labels, part))
 
     def begin(self, episode: Any, late: bool) -> None:
         failed = self._end()
@@ -156,6 +153,8 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         if key == "tf_static" and data not in self._static:  # latched: it is sent once and belongs in every bag
             self._static.append(data)
         if key == LABELLED[1]:
+            if messages.same_content(data, self._table):
+                return  # a bag has a table where it changes
             self._table = data
         if self._recording is None:
             if key == "keyframes":

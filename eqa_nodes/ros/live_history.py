@@ -133,8 +133,8 @@ class LiveHistory(FramesAlone):
         quiet_s: an iteration ends after this time without a frame; domain_id: None = ROS_DOMAIN_ID. Raises ConfigError
         for a key that is not a topic of an observation.
         """
-        self._parts = IMAGES + ("labels",) * labels
-        wanted = self._parts + ("label_table",) * labels + TRANSFORMS
+        self._parts = IMAGES + ("labels", "label_table") * labels
+        wanted = self._parts + TRANSFORMS
         for key in remap:
             if key not in wanted:
                 raise ConfigError(unknown("topic", key, wanted))
@@ -209,8 +209,7 @@ class _HistorySubscriber:
         self._frames = FrameAssembler(parts, self._tf, self._frame)
         self._frames.rejected = lambda _, reason: self._drop(reason)
         callbacks: dict[str, Any] = {part: partial(self._put, part) for part in parts}
-        callbacks |= {"tf": partial(self._transforms, False), "tf_static": partial(self._transforms, True),
-                      "label_table": self._frames.put_table}
+        callbacks |= {"tf": partial(self._transforms, False), "tf_static": partial(self._transforms, True)}
         adaptive = AdaptiveSubscriptions(node)
         for key, topic in topics.items():
             adaptive.subscribe(TOPICS[key]._replace(name=topic), message_alone(callbacks[key]), seldom=key in SELDOM)

@@ -58,7 +58,6 @@ class Observations:
 
     def __init__(self, node: EqaNode) -> None:
         self._node = node
-        self._published_labels: Mapping[int, Label] = {}  # the label table that was published last
         self._fixed: list[Link] = []  # the links that were last published on tf_static
         self._has_head = "tf_static" in node.spec.publishes
         for key in (*OBSERVATION, *["tf_static"] * self._has_head):
@@ -71,7 +70,7 @@ class Observations:
         self.tell_fixed(frame.stamp_ns, frame.base_from_camera, again=again)
         place = LocalisedPose(Transform.identity(), frame.map_from_base)
         self.tell_place(frame.stamp_ns, place, frame.base_from_camera)
-        self.show(frame, labels, again)
+        self.show(frame, labels)
 
     def tell_fixed(self, stamp_ns: int, base_from_camera: Transform,
                    mounts: Mapping[str, Transform] = MappingProxyType({}), again: bool = False) -> None:
@@ -104,14 +103,13 @@ class Observations:
         self._node.send(key, interface("tf2_msgs/msg/TFMessage")(transforms=[
             convert.transform_msg(parent, child, stamp_ns, transform) for parent, child, transform in links]))
 
-    def show(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
-        """Publish the images, and the label table if it has changed or with `again`."""
+    def show(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        """Publish the images, and the label table of their stamp: messages of different topics may arrive in any order.
+        """
         stamp, send = frame.stamp_ns, self._node.send
         send("camera_info", convert.camera_info_msg(frame.intrinsics, stamp))
         if frame.labels is not None:
-            if again or labels != self._published_labels:
-                self._published_labels = labels
-                send("label_table", convert.label_table_msg(labels, stamp))
+            send("label_table", convert.label_table_msg(labels, stamp))
             send("labels", convert.image_msg(frame.labels, "16UC1", stamp))
         send("color", convert.image_msg(frame.rgb, "rgb8", stamp))
         send("depth", convert.image_msg(frame.depth_m, "32FC1", stamp))

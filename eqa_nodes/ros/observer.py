@@ -98,11 +98,10 @@ class ObserverNode(EpisodeNode[ConfigT]):
         super().configure()
         node = self.config.node
         labels, source = getattr(self.config, "labels", False), getattr(self.config, "labels_from", "simulator")
-        detected = labels and source == "detector"  # then every observation has its own table
         limits = (node.tf.relocated_m or math.inf, node.tf.relocated_rad or math.inf)
         self.tf = TfBuffer(corrected={node.tf.odom_frame: limits}, now=self.wall, ahead_s=node.tf.time_jump_s)
         self._place, self._clock_watch = RelocalisationDetector(*limits), ClockJumpDetector(node.tf.time_jump_s)
-        parts = self.spec.frames + ("labels",) * labels + ("label_table",) * detected
+        parts = self.spec.frames + ("labels", "label_table") * labels
         both = node.second_camera.present and self.two_cameras
         self._order = FrameOrdering(2, self._frame, self._rejected) if both else None
         self.frames = self._camera(0, node.camera, parts, dict(zip(LABELS["simulator"], LABELS[source], strict=True)))
@@ -111,8 +110,6 @@ class ObserverNode(EpisodeNode[ConfigT]):
                                getattr(self.config, "pending", PENDING))
         if both:
             self._cameras.append(self._camera(1, node.second_camera, self.spec.frames, {}))
-        if labels and not detected:
-            self.subscribe("label_table", self.frames.put_table)
         self._subscribe("tf", lambda message: self._transforms(message, static=False))
         self._subscribe("tf_static", lambda message: self._transforms(message, static=True))
         self._jumps = self._watch_clock()

@@ -24,7 +24,7 @@ _REMEMBERED = 100  # number of stamps per topic kept to detect repeated messages
 IMAGES = ("color", "depth")
 PARTS = (*IMAGES, "camera_info")
 _TIMES = 3  # an observation that lacks one of _WHERE is refused after lock-step has shown it this many times
-_WHERE = ("no transform", "no labels", "no label table")
+_WHERE = ("no transform", "no labels", "no label_table", "no labels and label_table")
 
 
 class Observer(Protocol):
@@ -191,19 +191,15 @@ class Masking:
     """
 
     def __init__(self, config: PrivacyConfig, keep: Callable[[str, int, bytes], None],
-                 refuse: Callable[[int, str], None], detected: bool = False, frames: TfConfig = TfConfig()) -> None:
-        """keep: called with key of graph.TOPICS, stamp and serialized message; refuse: with stamp and reason.
-
-        detected: each observation has its own label table.
-        """
+                 refuse: Callable[[int, str], None], frames: TfConfig = TfConfig()) -> None:
+        """keep: called with key of graph.TOPICS, stamp and serialized message; refuse: with stamp and reason."""
         self._config, self._keep, self._refuse = config, keep, refuse
-        labels = (("labels", "label_table") if detected else ("labels",)) if config.kinds else ()
+        labels = ("labels", "label_table") if config.kinds else ()
         self._frames = FrameAssembler(PARTS + labels, TfBuffer(), self._mask, frames=frames)
         self._frames.rejected = self._rejected
         self._images: dict[int, dict[str, Any]] = {}
         self.done_ns = -1
         self._shown = (-1, 0)  # stamp of the last depth image, and how often it arrived
-        self.put_table = self._frames.put_table
 
     def begin(self) -> None:
         """Forget everything but the transforms: an episode begins."""

@@ -19,11 +19,11 @@ EARLY = "image from before the robot was localised"  # its transform will never 
 
 
 class FrameAssembler:
-    """Collects `parts` ("color", "depth", "camera_info", "labels") by stamp; delivers complete frames in stamp order.
+    """Collects `parts` by stamp, and delivers complete frames in stamp order.
 
-    A colour image that was not requested is black. With labels, frames wait for the label table; if "label_table" is
-    a part, they wait for the table of their own stamp. Labels then arrive in stamp order: an older observation without
-    labels is dropped.
+    Parts are "color", "depth", "camera_info", "labels" and "label_table". A colour image that was not requested is
+    black. The label table is that of the frame's own stamp, since the room or state of a label may change from frame
+    to frame. Labels arrive in stamp order: an older observation without labels is dropped.
     """
 
     def __init__(self, parts: tuple[str, ...], tf: TfBuffer,
@@ -31,13 +31,11 @@ class FrameAssembler:
                  camera: CameraConfig = CameraConfig(), frames: TfConfig = TfConfig()) -> None:
         self.camera, self._frames = CameraInput(camera, parts), frames
         self._parts, self._tf, self._deliver, self._pending = self.camera.parts, tf, deliver, pending
-        self._tabled = "label_table" in parts
         self._poses = NamedFrames(tf, frames)
         self._pairing = self.camera.pairing(pending)
         self._paired = self._pairing.parts if self._pairing is not None else frozenset()
         self._wait_ns = round(frames.wait_s * 1e9)
         self._waiting: dict[int, dict[str, Any]] = {}
-        self._table: tuple[int, Mapping[int, Label]] | None = None
         self._newest_ns = -1
         self.last_ns = -1  # the stamp of the last delivered frame
         self.dropped: Counter[str] = Counter()
@@ -62,9 +60,9 @@ class FrameAssembler:
             self._pairing.unpaired.clear()
         else:
             self._hold(stamp, {part: message})
-        if part == "labels" and self._tabled:
+        if part == "labels":
             for older in sorted(s for s, have in self._waiting.items() if s < stamp and "labels" not in have):
-                self._drop(older, "no labels: the detector did not look at them")
+                self._drop(older, "no labels: only later images were labelled")
         if len(self._waiting) > self._pending:
             oldest = min(self._waiting)
             self._drop(oldest, self._missing(oldest))
@@ -73,11 +71,6 @@ class FrameAssembler:
     def free(self, part: str) -> bool:
         """Return whether the stamp of a part may differ from its observation's stamp, which is the depth image's."""
         return part != "depth" and part in self._paired
-
-    def put_table(self, message: Any) -> None:
-        """Add the label table."""
-        self._table = (messages.ns_of(message.header.stamp), messages.label_table_of(message))
-        self.retry()
 
     def put_transforms(self, message: Any, static: bool) -> list[str]:
         """Add the transforms of a tf2_msgs/TFMessage; return the reasons for those that were refused."""
@@ -108,7 +101,6 @@ class FrameAssembler:
     def clear(self) -> None:
         """Forget all waiting observations (a new episode begins)."""
         self._waiting.clear()
-        self._table = None
         self._newest_ns = self.last_ns = -1
         if self._pairing is not None:
             self._pairing.clear()
@@ -131,7 +123,7 @@ class FrameAssembler:
                 self._count(stamp, str(error))
             else:
                 self.last_ns = stamp
-                self._deliver(frame, self._labels(parts))
+                self._deliver(frame, messages.label_table_of(parts["label_table"]) if "label_table" in parts else {})
 
     def _hold(self, stamp: int, parts: Mapping[str, Any]) -> None:
         have = self._waiting.setdefault(stamp, {})
@@ -147,8 +139,6 @@ class FrameAssembler:
         have = self._waiting[stamp]
         if lacking := [part for part in self._parts if part not in have]:
             return f"no {' and '.join(lacking)}"
-        if "labels" in self._parts and not self._tabled and (self._table is None or self._table[0] > stamp):
-            return "no label table"
         camera = self.camera.frame_of(have)
         try:
             self._poses.map_from_base(stamp, camera)
@@ -158,11 +148,6 @@ class FrameAssembler:
         except BadFrame:
             return UNPLACED
         return ""
-
-    def _labels(self, have: Mapping[str, Any]) -> Mapping[int, Label]:
-        if self._tabled:
-            return messages.label_table_of(have["label_table"])
-        return self._table[1] if self._table else {}
 
     def _drop(self, stamp: int, reason: str) -> None:
         self._waiting.pop(stamp, None)

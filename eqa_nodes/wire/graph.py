@@ -68,7 +68,7 @@ TOPICS: dict[str, Topic] = {
     "depth": Topic("camera/depth/image_raw", "sensor_msgs/msg/Image", "frame"),
     "camera_info": Topic("camera/color/camera_info", "sensor_msgs/msg/CameraInfo", "frame"),
     "labels": Topic("labels/image_raw", "sensor_msgs/msg/Image", "frame"),
-    "label_table": Topic("labels/table", "eqa_interfaces/msg/LabelArray", "latched"),
+    "label_table": Topic("labels/table", "eqa_interfaces/msg/LabelArray", "frame"),
     "detected": Topic("detections/labels", "sensor_msgs/msg/Image", "frame"),
     "detected_table": Topic("detections/table", "eqa_interfaces/msg/LabelArray", "frame"),
     "detections": Topic("detections", "vision_msgs/msg/Detection3DArray", "event"),

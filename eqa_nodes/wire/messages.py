@@ -57,6 +57,11 @@ def stamp_in(data: bytes) -> int:
     return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
 
+def same_content(one: bytes, other: bytes) -> bool:
+    """Return whether two serialized messages that begin with a header are the same except for their stamps."""
+    return one[12:] == other[12:]
+
+
 def stamp_in_tf(data: bytes) -> int:
     """Return the stamp in ns of the first transform of a serialized tf2_msgs/TFMessage, -1 if it has none."""
     return stamp_in(data[4:]) if len(data) >= 16 else -1  # the count of transforms precedes it

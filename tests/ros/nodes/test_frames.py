@@ -105,14 +105,29 @@ def test_what_is_shown_again_no_longer_waits_behind_what_was_given_up() -> None:
     assert bench.refused == [(SECOND, "no color")]
 
 
-def test_labels_wait_for_their_table() -> None:
-    bench = Bench("depth", "camera_info", "labels")
-    bench.move(SECOND)
-    bench.images(SECOND)
-    assert not bench.frames
-    table = {1: Label(1, "sofa", "living room", {"colour": "red"})}
-    bench.assembler.put_table(convert.label_table_msg(table, SECOND))
-    assert bench.frames[0][1] == table
+@pytest.mark.parametrize("table_first", [True, False])
+def test_a_frame_gets_the_label_table_of_its_own_stamp(table_first: bool) -> None:
+    """A person walks from room to room, and tables and images have topics of their own, in any order."""
+    bench = Bench("depth", "camera_info", "labels", "label_table")
+    rooms = {SECOND: "kitchen", 2 * SECOND: "hallway"}
+    for stamp, room in rooms.items():
+        bench.move(stamp)
+        table = convert.label_table_msg({1: Label(1, "person", room, {})}, stamp)
+        if table_first:
+            bench.assembler.put("label_table", table)
+        bench.images(stamp)
+        if not table_first:
+            assert bench.assembler.lacking(stamp) == "no label_table"
+            bench.assembler.put("label_table", table)
+    assert {frame.stamp_ns: labels[1].room for frame, labels in bench.frames} == rooms
+
+
+def test_a_frame_whose_label_table_never_arrives_is_dropped_by_name() -> None:
+    bench = Bench("depth", "camera_info", "labels", "label_table", pending=1)
+    for stamp in (SECOND, 2 * SECOND):
+        bench.move(stamp)
+        bench.images(stamp)
+    assert bench.refused == [(SECOND, "no label_table")]
 
 
 @pytest.mark.parametrize(("missing", "reason"), [("camera_info", "no camera_info"), ("depth", "no depth")])

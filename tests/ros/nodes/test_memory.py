@@ -7,17 +7,19 @@ from tests.fixtures.needs import need_ros
 need_ros()
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from eqa_interfaces.msg import Episode, Keyframe
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import Frame
+from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.recorder import RecorderNode
 from eqa_nodes.nodes.replay import ReplayNode
@@ -29,17 +31,20 @@ from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import WAIT_S, holds, until
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TOPICS
+from tests.fixtures.frames import frame
 from tests.fixtures.histories import walk
 
 UNWAIT_S = 0.5
+NO_LABELS: Mapping[int, Label] = MappingProxyType({})
 
 
 class Robot:
     """Shows views to a memory that stays, and begins its episodes."""
 
-    def __init__(self, ros: Any, folder: Path) -> None:
-        self.memory = ros.add(MemoryNode, folder=str(folder))
-        self._observations = Observations(ros.add(ReplayNode))
+    def __init__(self, ros: Any, folder: Path, **parameters: Any) -> None:
+        self.memory = ros.add(MemoryNode, folder=str(folder), **parameters)
+        self.camera = ros.add(ReplayNode)
+        self._observations = Observations(self.camera)
         self.agent = ros.plain("agent")
         self._reset = Remotes(self.agent).service("reset_memory")
 
@@ -48,17 +53,18 @@ class Robot:
         asked = Episode(header=convert.header(stamp_ns), episode_id=name, keep_memory=True)
         return messages.stamp_of(self._reset.call(WAIT_S, episode=asked).episode)
 
-    def show(self, frame: Frame, seconds: float, done: Callable[[], bool] = lambda: False) -> bool:
+    def show(self, frame: Frame, seconds: float, done: Callable[[], bool] = lambda: False,
+             labels: Mapping[int, Label] = NO_LABELS) -> bool:
         """Show a view again and again. Returns whether it was done within this time."""
         def shown() -> bool:
-            self._observations.publish(frame, {})
+            self._observations.publish(frame, labels)
             return done()
 
         return holds(shown, seconds)
 
-    def remember(self, frame: Frame) -> None:
+    def remember(self, frame: Frame, labels: Mapping[int, Label] = NO_LABELS) -> None:
         """Show a view until memory has it."""
-        assert self.show(frame, WAIT_S, lambda: self.memory.last_ns == frame.stamp_ns)
+        assert self.show(frame, WAIT_S, lambda: self.memory.last_ns == frame.stamp_ns, labels)
 
 
 def test_an_episode_that_must_begin_later_is_not_put_off_by_what_comes_meanwhile(ros: Any, tmp_path: Path) -> None:
@@ -90,6 +96,21 @@ def test_what_is_in_view_is_kept_when_it_is_asked_for_and_published(ros: Any, tm
         keep.call(WAIT_S)
     assert [view.keyframe_id for view in recall.call(WAIT_S, in_order=True).keyframes] == [1, 2]
     until(lambda: 2 in heard)
+
+
+def test_a_view_meets_its_own_label_table_however_late_that_arrives(ros: Any, tmp_path: Path) -> None:
+    """A person walks into the hallway, and memory has the images before the table that says so."""
+    robot = Robot(ros, tmp_path, labels=True)
+    robot.begin("monday", 0)
+    first, second = (frame((k + 1) * 10**9, Pose2(0.0, 0.0, 1.5 * k), {1: (20, 10, 40, 40)}) for k in range(2))
+    kitchen, hallway = ({1: Label(1, "person", room, {})} for room in ("kitchen", "hallway"))
+    robot.remember(first, kitchen)
+    robot.show(replace(second, labels=None), 0.0)
+    robot.camera.send("labels", convert.image_msg(cast(np.ndarray, second.labels), "16UC1", second.stamp_ns))
+    until(lambda: robot.memory.frames.lacking(second.stamp_ns) == "no label_table")
+    robot.remember(second, hallway)
+    views = [robot.memory.store.keyframe(k) for k in (1, 2)]
+    assert [s.label.room for view in views for s in view.sightings] == ["kitchen", "hallway"]
 
 
 def test_a_camera_whose_clock_is_ahead_is_refused_by_the_graphs_clock(ros: Any, tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ def test_zones_of_the_map(ros: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("masks", "lack", "reason"), [
     ({"memory__privacy__zones": [9.0, 9.0, 10.0, 10.0]}, "tf", "no transform"),
-    ({"memory__privacy__kinds": ["person"]}, "labels", "no labels")])
+    ({"memory__privacy__kinds": ["person"]}, "labels", "no labels"),
+    ({"memory__privacy__kinds": ["person"]}, "label_table", "no label_table")])
 def test_what_cannot_be_masked_is_refused_and_acknowledged(ros: Any, tmp_path: Path, masks: dict[str, Any], lack: str,
                                                            reason: str) -> None:
     camera = Labelled(ros, tmp_path, **PLAIN, **masks)
