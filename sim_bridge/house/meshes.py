@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 
 import numpy as np
@@ -50,16 +50,62 @@ class QuadMesh:
         return self.corners[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3, 3)
 
 
-def mesh_of(house: House) -> QuadMesh:
-    """Return the whole house as quads. Raises ConfigError for an unknown shape, texture or colour."""
+def mesh_of(house: House, before: tuple[House, QuadMesh] | None = None) -> QuadMesh:
+    """Return the whole house as quads. Raises ConfigError for an unknown shape, texture or colour.
+
+    before: the same house before some of its objects changed, and its mesh: the quads of the others are copied.
+    """
+    if before is not None and before[0].rooms is house.rooms and before[0].openings is house.openings:
+        return _remeshed(house, *before)
     soup = _Soup()
     for patch, surface in shell_of(house):
         soup.add(patch, surface)
-    windows = {o.object_id for o in house.openings if o.kind == "window"}
     for obj in house.objects:
-        for number, part in enumerate(obj.parts):
-            soup.add(_placed(obj, part, NUDGE_M * (number % 7 - 3)), _surface(obj, part, obj.id in windows))
+        soup.add_object(house, obj)
     return soup.mesh()
+
+
+def changed_objects(before: House, house: House) -> list[HouseObject]:
+    """Return the objects of both houses that the other one does not have: an object is never changed in place."""
+    old, new = {id(t) for t in before.objects}, {id(t) for t in house.objects}
+    return [t for t in before.objects if id(t) not in new] + [t for t in house.objects if id(t) not in old]
+
+
+def _remeshed(house: House, before: House, mesh: QuadMesh) -> QuadMesh:
+    kept = {id(t) for t in before.objects}
+    ids = np.concatenate([[0], [t.id for t in before.objects if t.parts]]).astype(np.int64)
+    ends = np.flatnonzero(np.diff(mesh.instance)) + 1  # the shell comes first, then one object after the other
+    spans = dict(zip(ids.tolist(), zip([0, *ends.tolist()], [*ends.tolist(), len(mesh.instance)], strict=True),
+                     strict=True))
+    pieces = [(mesh, spans[0])]
+    for obj in (t for t in house.objects if t.parts):
+        if id(obj) in kept:
+            pieces.append((mesh, spans[obj.id]))
+            continue
+        soup = _Soup()
+        soup.add_object(house, obj)
+        fresh = soup.mesh()
+        pieces.append((fresh, (0, len(fresh.instance))))
+    columns = {field.name: np.concatenate([getattr(source, field.name)[a:b] for source, (a, b) in _runs(pieces)])
+               for field in fields(QuadMesh) if field.name != "part"}
+    part, first = [], 0
+    for source, (a, b) in pieces:
+        own = source.part[a:b] - source.part[a]
+        part.append(own + np.int32(first))
+        first += int(own[-1]) + 1
+    return QuadMesh(**columns, part=np.concatenate(part).astype(np.int32))
+
+
+def _runs(pieces: list[tuple[QuadMesh, tuple[int, int]]]) -> list[tuple[QuadMesh, tuple[int, int]]]:
+    """Join neighbouring pieces of one mesh, so that fewer arrays are concatenated."""
+    runs = pieces[:1]
+    for source, (a, b) in pieces[1:]:
+        last, (start, end) = runs[-1]
+        if source is last and end == a:
+            runs[-1] = (source, (start, b))
+        else:
+            runs.append((source, (a, b)))
+    return runs
 
 
 @cache
@@ -120,6 +166,12 @@ class _Soup:
         texture_named(surface.texture)
         self._patches.append(patch)
         self._surfaces.append(surface)
+
+    def add_object(self, house: House, obj: HouseObject) -> None:
+        """Append all parts of an object. Raises ConfigError."""
+        in_window = any(o.object_id == obj.id for o in house.openings if o.kind == "window")
+        for number, part in enumerate(obj.parts):
+            self.add(_placed(obj, part, NUDGE_M * (number % 7 - 3)), _surface(obj, part, in_window))
 
     def mesh(self) -> QuadMesh:
         """Return everything as one mesh."""

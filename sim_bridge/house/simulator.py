@@ -66,7 +66,7 @@ class HouseSimulator(Walker):
         result = hands.handle(verb, instance) if seen else handling.HandlingRefused("it is not in view")
         refused = result.why if isinstance(result, handling.HandlingRefused) else ""
         if isinstance(result, handling.HandledHouse):
-            world = HouseWorld(result.house)
+            world = self._world.changed(result.house)
             if not world.free(self._pose.x, self._pose.y, self._robot):
                 refused = "the robot is in its way"
             elif self._people is not None and not self._people.fit(world):

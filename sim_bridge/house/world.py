@@ -19,9 +19,10 @@ from eqa_nodes.core.types.geometry import Point as Place
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
-from sim_bridge.house import lighting, physics
+from sim_bridge.house import physics
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.lettering import lettered
+from sim_bridge.house.lighting import BakedLight, bake
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.physics import FreeSpace, Point, path_length
 from sim_bridge.house.quads import LID
@@ -43,11 +44,22 @@ class HouseWorld:
     def __init__(self, house: House) -> None:
         self.house = house
         self._spaces: dict[float, FreeSpace] = {}
+        self._mesh_before: tuple[House, QuadMesh] | None = None
+        self._light_before: BakedLight | None = None
+
+    def changed(self, house: House) -> HouseWorld:
+        """Return the world of this house after some of its objects have changed; what has not changed is reused."""
+        after = HouseWorld(house)
+        mesh = self.__dict__.get("mesh")
+        after._mesh_before = self._mesh_before if mesh is None else (self.house, mesh)
+        after._light_before = self.__dict__.get("_baked", self._light_before)
+        return after
 
     @cached_property
     def mesh(self) -> QuadMesh:
         """Everything as quads."""
-        return mesh_of(self.house)
+        mesh, self._mesh_before = mesh_of(self.house, self._mesh_before), None
+        return mesh
 
     @cached_property
     def rays(self) -> RayScene:
@@ -62,7 +74,12 @@ class HouseWorld:
     @cached_property
     def light(self) -> LightMap:
         """The light on the mesh."""
-        return lighting.bake(self.house, self.mesh)
+        return self._baked.map
+
+    @cached_property
+    def _baked(self) -> BakedLight:
+        baked, self._light_before = bake(self.house, self.mesh, self._light_before), None
+        return baked
 
     def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees."""
