@@ -2,7 +2,7 @@
 
 Seven mornings and seven evenings, two days apart. The laptop alternates between two tables, two mugs change places,
 states follow routines, a cardboard box and a suitcase come and go, the bathroom is seen in the mornings only, and the
-garage is never seen.
+garage only through its open door.
 """
 
 from __future__ import annotations

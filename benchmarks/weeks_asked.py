@@ -11,12 +11,16 @@ _LATER_NS = 1800 * 10 ** 9
 
 
 class AskedOverWeeks(NamedTuple):
-    """A question. right: pattern of a right answer, "" where memory must not answer; never: one of wrong answers."""
+    """A question. right: pattern of a right answer, "" where memory must not answer; never: one of wrong answers.
+
+    known: whether memory knows it; else `right` is the reason that it gives.
+    """
 
     kind: str
     question: str
     right: str
     never: str = r"$^"
+    known: bool = True
 
 
 QUESTIONS = tuple(AskedOverWeeks(*row) for row in (
@@ -27,7 +31,8 @@ QUESTIONS = tuple(AskedOverWeeks(*row) for row in (
     ("habit", "Where is the laptop usually?", r"no usual place.*7 of 14 patrols"),
     ("habit", "Where is the laptop in the mornings?", r"kitchen table in the kitchen, 7 of 7 mornings"),
     ("habit", "Where is the laptop usually in the evening?", r"coffee table in the living room, 7 of 7 evenings"),
-    ("habit", "Where do I usually leave my laptop on Saturday mornings?", r"no habit yet.*one of 1 morning"),
+    ("habit", "Where do I usually leave my laptop on Saturday mornings?", r"no habit yet.*one of 1 morning",
+     r"$^", False),
     ("habit", "Is the bed made in the mornings?", r"^no: on 1 of 7 mornings \(Wed 18 November\)"),
     ("habit", "Is the bed usually made in the evenings?", r"^yes, on 7 of 7 evenings"),
     ("habit", "Is the oven usually on in the evenings?",
@@ -54,7 +59,8 @@ QUESTIONS = tuple(AskedOverWeeks(*row) for row in (
     ("how long", "How long has the television been on?", r"for [01] hours? to 1[01] hours"),
     ("then", "Was the oven on on Wednesday evening?", r"^yes, Wed 18 November at 18"),
     ("then", "Was the bed made on 18 November in the morning?", r"^yes, Wed 18 November at 08"),
-    ("then", "Was the window in the laundry room open on Monday morning?", r"I did not look then"),
+    ("then", "Was the window in the laundry room open on Monday morning?", r"I did not look then",
+     r"$^", False),
     ("then", "Was the window in the laundry room open on 16 November?", r"no Mon.* at 08:\d\d; yes Mon.* at 18"),
     ("then", "Where was the pink mug on 20 November?", r"kitchen table.*08:\d\d.*coffee table.*18:\d\d"),
     ("first and last", "When did you first see the cardboard box?", r"^Sat 14 November at 18.*entryway"),
@@ -70,6 +76,9 @@ QUESTIONS = tuple(AskedOverWeeks(*row) for row in (
     ("next", "Where will the laptop be tomorrow morning?", r"probably on the kitchen table.*7 of 7 mornings \(a guess"),
     ("next", "Will the oven be on tomorrow evening?", r"probably yes: so on 5 of 7 evenings \(a guess"),
     ("who", "Was anyone in the kitchen on Sunday?", r"nobody was in view"),
+    ("who", "How often was anyone in the kitchen?", r"on 0 of 14 patrols"),
+    ("who", "Who moved the green mug?", r"not who changed it", r"$^", False),
+    ("changed", "What changed on 16 November?", r"green mug: .*kitchen table.*now on the coffee table", r"suitcase"),
     ("not known", "Where is the unicorn usually?", ""),
     ("not known", "How often was the aquarium on?", "")))
 
@@ -82,5 +91,6 @@ def outcomes(store: MemoryStore) -> list[tuple[AskedOverWeeks, bool, str]]:
         said = store.ask(asked.question)
         text = said.text if said is not None else ""
         right = not text if not asked.right else bool(re.search(asked.right, text)) and not re.search(asked.never, text)
+        right = right and (said is None or said.known == asked.known)
         found.append((asked, right, text))
     return found

@@ -135,7 +135,7 @@ class AskMemory:
         from eqa_nodes.cli.printing import shown
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.errors import BadQuestion
-        from eqa_nodes.core.memory.habits import question_now
+        from eqa_nodes.core.memory.habit_questions import question_now
         from eqa_nodes.core.memory.recollect import about_past, past_question
         from eqa_nodes.core.memory.times import time_phrase
 
@@ -154,7 +154,7 @@ class AskMemory:
                 raise BadQuestion("memory itself answers where things that it has seen are, were and usually are, and "
                                   "how they are, were and changed (\"What changed since yesterday?\", \"How often was "
                                   "the stove on?\"); eqa ask asks the robot other questions")
-            _print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
+            _print(f"{shown(said.text)}  ({said.confidence:.0%} sure)" if said.known else shown(said.text))
             for proof in said.evidence:
                 _print(f"  view {proof.keyframe_id}, {time_phrase(proof.stamp_ns, store.now_ns)}, at "
                        f"({proof.pose.x:.2f}, {proof.pose.y:.2f}): {shown(proof.note)}")

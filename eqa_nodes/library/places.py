@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.agent.person import Replies
-from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.answerers.common import answer_of, check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, StorageError
 from eqa_nodes.core.language.conversation import Conversation
 from eqa_nodes.core.language.understanding import understand
@@ -25,7 +25,7 @@ from eqa_nodes.core.memory.recollect import past_question
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import NO_REPLY, Inquiry
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Limits, MemoryObject, Question, RecallQuery
+from eqa_nodes.core.types.questions import Limits, MemoryObject, Question, RecallQuery
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
@@ -163,10 +163,10 @@ class Memory(_Closing):
             raise BadQuestion(past_question(question, store.now_ns).times.fault or "memory itself answers where "
                               "things are, were and usually are, and how they are, were and changed; ask a scene, a "
                               "history or the robot")
-        views = [store.keyframe(e.keyframe_id) for e in said.evidence]
-        answer = Answer(said.text, said.confidence, evidence=said.evidence, understood=understand(question).said)
-        self._conversation.answered(question, said.text)
-        return Asked(question, answer, EpisodeTrace(question, keyframes=[v for v in views if v], answer=answer))
+        views = [view for e in said.evidence if (view := store.keyframe(e.keyframe_id)) is not None]
+        answer = replace(answer_of(said, views), understood=understand(question).said)
+        self._conversation.answered(question, answer.text)
+        return Asked(question, answer, EpisodeTrace(question, keyframes=views, answer=answer))
 
     def recall(self, text: str = "", limit: int = 5) -> list[View]:
         """Return remembered views that fit a text, best first; "" = spread over time."""

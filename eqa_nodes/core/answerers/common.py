@@ -116,6 +116,8 @@ def from_labels(views: Iterable[Keyframe]) -> bool:
 
 def answer_of(recollection: Recollection, proof: Iterable[Keyframe]) -> Answer:
     """Return memory's own result as an answer. proof: the views that its evidence refers to."""
+    if not recollection.known:
+        return Answer(abstained=True, message=recollection.text)
     privileged = RECOLLECTED_FROM if from_labels(proof) else ()
     return Answer(recollection.text, recollection.confidence, evidence=recollection.evidence,
                   receipt=Receipt(privileged=privileged))

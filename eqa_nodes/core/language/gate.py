@@ -14,6 +14,7 @@ _PLAIN = ("", "wall", "floor", "ceiling", "water")
 _ANSWERS = {"colour": ("colour", "choice", "compare", "is", "which", "several"),  # word -> forms that ask for it
             "count": ("count", "rooms", "size", "apart", "gap", "compare", "seats", "more", "enough", "most"),
             "where": ("where", "use", "room", "rooms", "most", "compare", "closer", "which", "several")}
+_OF_PEOPLE = ("seats", "more", "enough")  # forms that count for people
 _ASKS_NEXT = ("most", "fewest", "more", "fewer", "be", "not")  # what follows them is what is asked
 
 
@@ -51,6 +52,8 @@ class _Reading:
             known = self._denies(at)
         elif at == self._cue and item.tag in _ANSWERS and self._query.form not in _ANSWERS[item.tag]:
             known = False
+        elif item.tag == "person" and before == "count":
+            known = self._query.form in _OF_PEOPLE
         elif item.text in ("the", "any", "no") and after == "unknown":
             known = at < self._cue or tags[at + 2:at + 3] == ["place"]
         else:

@@ -30,6 +30,11 @@ from eqa_nodes.core.language.wording import in_words, question_of
 
 _ANIMALS = frozenset(map(canonical, members("pet")))
 _AT_ONCE = 4  # questions in one line
+_HERE = r"(?: (?:at )?home| here| in (?:the|this) house)?(?!['\w])(?! (?:can|could|who|that)\b)"
+_PEOPLE = tuple((re.compile(words + _HERE, re.IGNORECASE), plain) for words, plain in (
+    (r"\b(?:is|are|was|were) (?:there )?(?:(?:any|some) ?(?:one|body|people|persons)|people)", "is there a person"),
+    (r"\b(?:is|are|was|were) (?:there )?(?:nobody|no one|no people|no persons)", "is there not a person"),
+    (r"\bhow many (?:people|persons) (?:are|were)(?: there)?", "how many persons are")))
 
 
 def understand(text: str, before: Exchange | None = None) -> Understood:
@@ -96,6 +101,8 @@ def _timeless(text: str) -> str:
 @lru_cache(maxsize=1024)
 def _read(text: str) -> ReadQuestion:
     text = _timeless(text)
+    for people, a_person in _PEOPLE:
+        text = people.sub(a_person, text)
     if (query := _inferred(text)) is not None:
         return ReadQuestion(query)
     cut = [segment for words in sentences(text) for segment in _segments(_merged(phrases(words)))]

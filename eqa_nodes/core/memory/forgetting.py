@@ -18,12 +18,11 @@ from eqa_nodes.core.memory.keyframes import cell_of, item_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.times import times_in
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import MOVING, TEXT, FloorPixel, Keyframe
+from eqa_nodes.core.types.views import TEXT, FloorPixel, Keyframe
 
 _SLACK = 0.95  # share of the size limit left after forgetting, so that not every insert has to forget
 _FACTS = 0.25  # maximum share of the size limit for the ledger; its oldest patrols are deleted beyond it
 _FINEST_M = 0.5  # initial cell edge for redundant views; doubled until enough views can be deleted
-_PEOPLE = {canonical(kind) for kind in MOVING}
 
 
 class ForgetSelection(NamedTuple):
@@ -216,7 +215,7 @@ def _forget_looks(db: Database, root: int | None, s: ForgetSelection) -> None:
         if s.near is not None or (region and canonical(room) != region):
             continue
         what = "DELETE FROM room_looks" if not kind else "UPDATE room_looks SET people = 0"
-        if not kind or kind in _PEOPLE:
+        if not kind or kind in ledger.PEOPLE:
             db.execute(f"{what} WHERE patrol = ? AND room = ?", (patrol, room))
     ledger.trim(db)
     _drop_objects(db)

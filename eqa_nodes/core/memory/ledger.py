@@ -17,13 +17,14 @@ from eqa_nodes.core.memory import maps
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.objects import ObjectUpdate
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import Point
+from eqa_nodes.core.types.views import MOVING, Point
 
 PAUSE_NS = 1800 * 10 ** 9  # pause between two looks after which a new patrol begins
 LONGEST_NS = 4 * 3600 * 10 ** 9  # a robot that never pauses begins a new patrol after this time
 SEEN, EMPTY, NOT_LOOKED = "seen", "empty", "not looked"
 _EMPTY_POINTS = 2  # points (ObjectsConfig.gone_later) from which a patrol that did not see an object shows it is gone
 _ROW_BYTES = 125  # of a row of the table `looks` in the file
+PEOPLE = frozenset(map(canonical, MOVING))  # kinds that are counted for each room and patrol, and have no place
 _BOX = struct.Struct("<6f")
 
 
@@ -80,6 +81,11 @@ class RoomLooks(NamedTuple):
     last_ns: int
     looks: int
     people: int
+
+    def and_also(self, other: RoomLooks) -> RoomLooks:
+        """Return the looks into this room or another one on the same patrol."""
+        return self._replace(first_ns=min(self.first_ns, other.first_ns), last_ns=max(self.last_ns, other.last_ns),
+                             looks=self.looks + other.looks, people=max(self.people, other.people))
 
 
 def patrol_at(running: PatrolSpan | None, stamp_ns: int) -> PatrolSpan:
@@ -220,12 +226,16 @@ def patrols(db: Database, root: int, until_ns: float) -> list[PatrolSpan]:
 
 
 def room_history(db: Database, root: int, room: str, until_ns: float) -> list[RoomLooks | PatrolSpan]:
-    """Return the looks into a room on every patrol, oldest first; the patrol alone where it was not looked at."""
-    wanted, found = canonical(room), dict[int, RoomLooks]()
+    """Return the looks into a room on every patrol, oldest first; the patrol alone where it was not looked at.
+
+    "bedroom" includes the main bedroom, and "" every room: people is the largest number in one of them.
+    """
+    wanted, found = f" {canonical(room)}".rstrip(), dict[int, RoomLooks]()
     known = {patrol.number: patrol for patrol in patrols(db, root, until_ns)}
     for number, name, *row in db.execute("SELECT * FROM room_looks ORDER BY patrol, first_ns"):
-        if number in known and canonical(name) == wanted:
-            found[number] = RoomLooks(known[number], name, *row)
+        if number in known and f" {canonical(name)}".endswith(wanted):
+            one = RoomLooks(known[number], name, *row)
+            found[number] = one.and_also(found[number]) if number in found else one
     return [found.get(number, patrol) for number, patrol in known.items()]
 
 

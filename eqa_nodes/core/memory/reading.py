@@ -136,6 +136,11 @@ class MemoryReader:
         with self._lock, self._db.storage("read"):
             return ledger.history(self._db, object_id, self._trust.until_ns)
 
+    def patrols(self) -> list[PatrolSpan]:
+        """Return the patrols in the running session's map, oldest first."""
+        with self._lock, self._db.storage("read"):
+            return ledger.patrols(self._db, self._maps.root, self._trust.until_ns)
+
     def room_history(self, room: str) -> list[RoomLooks | PatrolSpan]:
         """Return each patrol's looks into a room, oldest first; the patrol alone if it did not look there."""
         with self._lock, self._db.storage("read"):

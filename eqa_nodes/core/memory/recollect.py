@@ -12,11 +12,13 @@ from eqa_nodes.core.language.lexing import CHATTER
 from eqa_nodes.core.language.rooms import is_room, room_name
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
-from eqa_nodes.core.memory.habits import habit_question, over_weeks
+from eqa_nodes.core.memory.digest import events
+from eqa_nodes.core.memory.habit_questions import habit_question
 from eqa_nodes.core.memory.ledger import PAUSE_NS
 from eqa_nodes.core.memory.matching import ONCE, fitting_objects, views_of
+from eqa_nodes.core.memory.over_weeks import over_weeks
 from eqa_nodes.core.memory.reading import MemoryReader
-from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS, TimesInText, time_phrase, times_asked, times_in
+from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS, TimesInText, short_time, time_phrase, times_asked, times_in
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence, MemoryObject, Recollection
 
 _THING = r"(?:the |my |our |your |a |an )?(?P<thing>.+?)"
@@ -35,6 +37,7 @@ _CHANGED = re.compile(r"^(?:what (?:has |have |is |things )?(?:been )?"
 _WAS = re.compile(rf"^where (?:was|were) {_THING}$")
 _IN_ROOM = re.compile(r"(?P<rest>.+) in (?:the |my |our |your )?(?P<room>[^,]+)$")
 _ASKS = re.compile(r"\b(?:when|where|what|(?:did|has) anything)\b.*")
+_MOST_EVENTS = 12  # changes that are named
 _ANY_NS = 2 * WALL_NS  # a moment at which days have names
 
 
@@ -175,8 +178,7 @@ def _proof(store: MemoryReader, o: MemoryObject, now_ns: int, then: bool = False
 
 
 def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollection | None:
-    """Return what changed since the named time, or since this session began; within a time that is over, what changed
-    and has stayed so.
+    """Return what changed within the named time, or since this session began.
 
     Simulator clocks have no days, and any day that is named began before such a clock.
     """
@@ -187,13 +189,10 @@ def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollect
         return None
     if since is None or not store.objects(limit=1):
         return None  # "what changed in politics" is not about time; without objects nothing is known
-    until = now_ns if window is None else window.before_ns
-    changes = [change for change in store.changes(since)
-               if change.first_ns <= until and _in_room(change.object, asked.room)]
+    if window is not None and window.before_ns < now_ns:
+        return _happened(store, asked, now_ns)
+    changes = [change for change in store.changes(since) if _in_room(change.object, asked.room)]
     begin = time_phrase(since, now_ns).removeprefix("on ")
-    if not changes and until < now_ns:
-        end = time_phrase(until, now_ns).removeprefix("on ")
-        return Recollection(f"nothing that I have seen from {begin} to {end} and that has stayed so", ONCE, ())
     if not changes:
         return Recollection(f"nothing that I have seen since {begin}", ONCE, _newest(store, begin))
     evidence: dict[int, Evidence] = {}
@@ -203,6 +202,24 @@ def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollect
                 evidence.setdefault(i, proof)
     text = "; ".join(_described(change, now_ns) for change in changes)
     return Recollection(text, ONCE, tuple(evidence.values())[:MAX_EVIDENCE])
+
+
+def _happened(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollection:
+    """Return what changed within a time that is over, also what has changed again since."""
+    window = asked.times.window
+    assert window is not None
+    looked = any(p.first_ns <= window.before_ns and p.last_ns >= window.after_ns for p in store.patrols())
+    if not looked:
+        return Recollection("I did not look then", 0.0, ())
+    happened = [e for e in events(store, window.after_ns, window.before_ns) if not asked.room or (
+        f" the {asked.room}" in e.text)]
+    if not happened:
+        return Recollection(f"nothing that I have seen {window.phrase}", ONCE, ())
+    said = [f"{e.text} (between {short_time(e.before_ns, now_ns)} and {short_time(e.at_ns, now_ns)})" if e.before_ns
+            else f"{e.text} (first seen {short_time(e.at_ns, now_ns)})" for e in happened[:_MOST_EVENTS]]
+    more = len(happened) - len(said)
+    text = "; ".join([*said, f"and {more} more changes"] if more else said)
+    return Recollection(text, ONCE, views_of(store, (i for e in happened for i in e.views), text))
 
 
 def _newest(store: MemoryReader, begin: str) -> tuple[Evidence, ...]:

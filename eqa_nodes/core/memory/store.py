@@ -20,12 +20,13 @@ from eqa_nodes.core.memory import ledger, rows
 from eqa_nodes.core.memory.config import MemoryConfig
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget, over_budget, realign
-from eqa_nodes.core.memory.habits import over_weeks, question_now
+from eqa_nodes.core.memory.habit_questions import question_now
 from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.keyframes import EARLIER, Cell, KeyframeCandidate, Novelty, NoveltyView, jpeg_of
 from eqa_nodes.core.memory.ledger import PatrolSpan
 from eqa_nodes.core.memory.maps import moved
 from eqa_nodes.core.memory.objects import Objects, ObjectUpdate
+from eqa_nodes.core.memory.over_weeks import over_weeks
 from eqa_nodes.core.memory.pictures import ObjectPictures
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.recall import Recaller
@@ -36,9 +37,7 @@ from eqa_nodes.core.perception.instances import caption_of, instances, region_of
 from eqa_nodes.core.perception.projection import geometry_of, places_of
 from eqa_nodes.core.types.geometry import Transform, compose
 from eqa_nodes.core.types.questions import Recollection
-from eqa_nodes.core.types.views import MOVING, Frame, Keyframe, Label, Sighting, check_frame
-
-_PEOPLE = {canonical(kind) for kind in MOVING}
+from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting, check_frame
 
 
 class MemoryStore(MemoryReader):
@@ -268,7 +267,7 @@ class MemoryStore(MemoryReader):
 
     def _rooms(self, seen: Sequence[Sighting]) -> dict[str, int]:
         """Return the room in view and the rooms of people in view -> number of people."""
-        people = [s.label.room for s in seen if canonical(s.label.kind) in _PEOPLE]
+        people = [s.label.room for s in seen if canonical(s.label.kind) in ledger.PEOPLE]
         region = region_of(seen)
         counted = Counter(room or region for room in people)
         return {room: counted[room] for room in sorted({region, *counted}) if room}

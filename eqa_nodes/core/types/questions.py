@@ -315,10 +315,16 @@ class MemoryObject(NamedTuple):
 class Recollection(NamedTuple):
     """Memory's own answer to a question about the past ("When did you last see ...?"), with its evidence.
 
-    verify: whether it names a present location, so that an old observation is worth confirming.
+    confidence: 0 for what memory does not know; then text says why ("I did not look then"). verify: whether it names a
+    present location, so that an old observation is worth confirming.
     """
 
     text: str
     confidence: float
     evidence: tuple[Evidence, ...]
     verify: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether it is an answer, and not the reason why there is none."""
+        return self.confidence > 0.0

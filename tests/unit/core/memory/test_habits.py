@@ -8,7 +8,7 @@ import pytest
 
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.digest import events
-from eqa_nodes.core.memory.habits import habit_question
+from eqa_nodes.core.memory.habit_questions import habit_question
 from eqa_nodes.core.memory.recollect import about_past, recollect
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Label
@@ -85,6 +85,54 @@ def week(store: MemoryStore) -> MemoryStore:
     ("What is missing?", "nothing that I have seen")])
 def test_a_week(week: MemoryStore, question: str, text: str) -> None:
     assert answer(week, question) == text
+
+
+@pytest.mark.parametrize(("question", "text"), [
+    ("Who moved the kettle?", "I see what has changed, and not who changed it; it was on the "),
+    ("Who has taken the unicorn?", "I see what has changed, and not who changed it"),
+    ("How often was Anna in the kitchen?", "I do not know people by their names"),
+    ("Did my wife move the kettle?", "I do not know people by their names"),
+    ("Has she been in the kitchen?", "I do not know people by their names"),
+    ("Was the kettle on on Sunday the 1st?", "I did not look then"),
+    ("Was anyone in the hallway on Sunday?", "I did not look into the hallway then"),
+    ("Was anyone in the garage on Sunday morning?", "I did not look into the garage then")])
+def test_what_memory_cannot_know_is_said_without_confidence(week: MemoryStore, question: str, text: str) -> None:
+    said = recollect(week, question, stamp(9, 20))
+    assert said is not None and not said.known and said.text.startswith(text), said
+
+
+@pytest.mark.parametrize("question", ["Was the Kettle on on Sunday morning?", "Was Somebody in the kitchen on Sunday?",
+                                      "Has the Kettle been moved since Sunday morning?"])
+def test_a_capital_letter_alone_is_no_name_of_a_person(week: MemoryStore, question: str) -> None:
+    said = recollect(week, question, stamp(9, 20))
+    assert said is not None and said.known
+
+
+def test_people_are_counted_for_each_room_and_patrol(store: MemoryStore) -> None:
+    person = {7: Label(7, "person", "kitchen", {})}
+    for day in range(2, 7):
+        store.reset(str(day), keep=True, map_name="home")
+        someone = day in (3, 5)
+        store.take(frame(stamp(day, 9), KITCHEN, {7: (2, 10, 14, 30), **BOX} if someone else BOX, 2.0),
+                   {**kettle("kitchen", "on"), **person})
+    assert answer(store, "How often was anyone in the kitchen?") == (
+        "on 2 of 5 patrols: Tue 3 November and Thu 5 November")
+    assert answer(store, "On which days was somebody in the house?") == "Tue 3 November and Thu 5 November"
+    assert answer(store, "Who was in the kitchen on Tuesday the 3rd?") == (
+        "one person Tue 3 November at 09:00 in the kitchen; I do not know who")
+    assert answer(store, "Has anyone been in the kitchen since Friday?") == (
+        "nobody was in view on 1 patrol; the last was Fri 6 November at 09:00")
+    store.set_now(stamp(9, 20))
+    now = store.ask("Is anyone in the kitchen?")
+    assert now is not None and not now.known and now.text.startswith("I do not know who is there now: nobody was in")
+
+
+def test_a_change_within_a_time_is_found_though_a_later_one_covers_it(week: MemoryStore) -> None:
+    text = answer(week, "What changed on Wednesday the 4th?")
+    assert "the red kettle: on the counter in the kitchen, now on the desk in the study (between Wed 4 November at " \
+           "09:00 and Wed 4 November at 18:00)" in text
+    said = recollect(week, "What changed on 1 November?", stamp(9, 20))
+    assert said is not None and said.text == "I did not look then" and not said.known
 
 
 @pytest.mark.parametrize(("question", "text"), [

@@ -145,9 +145,9 @@ def test_the_room_and_the_time_choose_among_the_looks(store: MemoryStore) -> Non
     assert said("Where did I leave the kettle this week?").startswith("in the study, on the desk")
     assert said("When did you last see the kettle in the garage?").startswith("I have not seen it in the garage; I")
     assert said("Where was the kettle on Tuesday?").startswith("I have not seen it on Tuesday; I last saw it on Wed")
-    assert said("What changed between Monday and Wednesday?").startswith("the red kettle ")
-    assert said("What changed on Tuesday?") == ("nothing that I have seen from Tuesday 17 November 2026 at 00:00 to "
-                                                "Wednesday 18 November 2026 at 00:00 and that has stayed so")
+    assert said("What changed between Monday and Wednesday?").startswith("the red kettle: on the counter in")
+    assert said("What changed on Tuesday?") == "I did not look then"
+    assert said("What changed in the bedroom on Wednesday?") == "nothing that I have seen on Wednesday"
     assert said("What changed in the bedroom since Sunday?").startswith("nothing that I have seen since Sunday")
     assert store.recollect("When did you last see the kettle on 31 February?") is None
     assert store.recollect("Where was the kettle?") is None

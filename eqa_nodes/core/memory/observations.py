@@ -1,0 +1,89 @@
+"""What each patrol says to a question that one patrol can answer, from the ledger.
+
+A patrol that looked is one observation. A patrol that did not look says nothing, which is neither yes nor no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.query import Query, Thing
+from eqa_nodes.core.language.states import state_of
+from eqa_nodes.core.memory.days import PARTS
+from eqa_nodes.core.memory.ledger import NOT_LOOKED, PEOPLE, SEEN, ObjectSpell, PatrolSpan, RoomLooks
+from eqa_nodes.core.memory.matching import spell_place
+from eqa_nodes.core.memory.reading import MemoryReader
+from eqa_nodes.core.memory.times import TimesInText
+from eqa_nodes.core.types.questions import MemoryObject
+
+
+class Observation(NamedTuple):
+    """What one patrol says to a question. value: a place, "yes", "no", "" = it was not where it had been.
+
+    None: it did not look. at_ns: stamp of the look that counts.
+    """
+
+    patrol: PatrolSpan
+    value: str | None
+    at_ns: int
+
+
+def observations(store: MemoryReader, asked: Query, objects: Sequence[MemoryObject]) -> list[Observation]:
+    """Return what each patrol says, oldest first; of people, that their number in a room was above zero."""
+    thing, found = asked.things[0], list[Observation]()
+    predicate = asked.predicates[0] if asked.predicates else Thing()
+    room = predicate.room or thing.room
+    if canonical(thing.kind) in PEOPLE:
+        return [Observation(row.patrol, "yes" if row.people else "no", row.first_ns) if isinstance(row, RoomLooks)
+                else Observation(row, None, row.last_ns) for row in store.room_history(room)]
+    rooms = store.room_history(room) if room and asked.form in ("is", "exists") else []
+    entered = {row.patrol.number for row in rooms if isinstance(row, RoomLooks)}
+    for same in zip(*(store.history(o.id) for o in objects), strict=True):
+        patrol = same[0].patrol
+        seen = [one.now for one in same if one.outcome == SEEN and one.now is not None]
+        if predicate.state:
+            seen = [spell for spell in seen if _is_at(spell, thing, Thing())]
+        looked = any(one.outcome != NOT_LOOKED for one in same)
+        at_ns = max((spell.last_ns for spell in seen), default=max((one.empty_ns for one in same), default=0))
+        value: str | None = None
+        if asked.form in ("where", "room"):
+            value = " and ".join(dict.fromkeys(map(spell_place, seen))) if looked else None
+        elif predicate.state:
+            fits = [_is_so(spell, thing.kind, predicate.state) for spell in seen if spell.state]
+            value = ("yes" if any(fits) else "no") if fits else None
+        elif any(_is_at(spell, thing, predicate) for spell in seen):
+            value = "yes"
+        elif looked or patrol.number in entered:
+            value = "no"
+        if value and (asked.denied != (thing.quantifier == "no")):
+            value = "no" if value == "yes" else "yes"
+        found.append(Observation(patrol, value, at_ns or patrol.last_ns))
+    return found
+
+
+def _is_so(spell: ObjectSpell, kind: str, state: str) -> bool:
+    return (state_of(spell.state, kind) or spell.state) == (state_of(state, kind) or state)
+
+
+def _is_at(spell: ObjectSpell, thing: Thing, predicate: Thing) -> bool:
+    """Return whether an object was in the room and on the support that a question names, of either phrase."""
+    room, support = predicate.room or thing.room, predicate.support or thing.support
+    there = not room or f" {canonical(spell.room)}".endswith(f" {canonical(room)}")
+    return there and (support is None or canonical(spell.support) == canonical(support.kind))
+
+
+def within(patrol: PatrolSpan, times: TimesInText) -> bool:
+    """Return whether a patrol is within the time that the question names."""
+    window, recurring, began = times.window, times.recurring, datetime.fromtimestamp(patrol.first_ns / 1e9)
+    if window is not None:
+        return patrol.first_ns <= window.before_ns and patrol.last_ns >= window.after_ns
+    if recurring is None:
+        return True
+    first, last = PARTS.get(recurring.part, (0, 30))
+    night = began.hour + 24 < last  # "Monday night" ends on Tuesday
+    day = (began - timedelta(days=1)) if night and not first <= began.hour else began
+    hour = began.hour if first <= began.hour else began.hour + 24
+    return day.weekday() in recurring.weekdays and first <= hour < last
