@@ -197,6 +197,66 @@ class Digest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WatchMemory:
+    """Watches for a statement to become true, and prints the watches; also while a robot writes the file."""
+
+    file: MemoryFile = group(MemoryFile)
+    statement: str = argument('what to watch for, such as "the stove is on for 30 min", "there is a box in the '
+                              'entryway", "the suitcase is gone" or "the laptop is moved" (default: print the watches)',
+                              nargs="?", default="")
+    remove: int | None = option(None, "number of a watch to delete, with its events (default: none)", type=int,
+                                metavar="N")
+
+    def run(self) -> int:
+        """Set or remove a watch, or print all of them."""
+        from eqa_nodes.core.errors import ConfigError
+
+        if self.statement and self.remove is not None:
+            raise ConfigError("give a statement to watch, or --remove N, not both")
+        if self.statement:
+            return self._set()
+        return self._print() if self.remove is None else self._remove(self.remove)
+
+    def _set(self) -> int:
+        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.core.memory.times import short_time
+        from eqa_nodes.core.memory.watches import set_watch
+
+        new = set_watch(self.file.path, self.statement)
+        _print(shown(f"watch {new.number}: {new.statement}"))
+        if new.since_ns:
+            with self.file.opened() as store:
+                seen = short_time(new.since_ns, store.now_ns)
+            _print(f"it was so when I looked last, {seen}")
+        elif not new.seen:
+            _print("memory has not seen such a thing yet")
+        return 0
+
+    def _remove(self, number: int) -> int:
+        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.core.memory.watches import remove_watch
+
+        _print(shown(f"removed watch {number}: {remove_watch(self.file.path, number)}"))
+        return 0
+
+    def _print(self) -> int:
+        from rich.table import Table
+
+        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.core.memory.times import time_phrase
+
+        with self.file.opened() as store:
+            table = Table("watch", "statement", "events", "last event", "seen")
+            for watch in store.watches():
+                last = watch.last
+                table.add_row(str(watch.number), shown(watch.statement), str(watch.events),
+                              time_phrase(last.stamp_ns, store.now_ns) if last else "",
+                              shown(last.text) if last else "")
+            _print(table if table.row_count else "nothing is watched: give a statement, such as \"the stove is on\"")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Forget:
     """Deletes from memory permanently; conditions combine."""
 

@@ -71,6 +71,7 @@ VERBS = (
         Verb("ask", 'ask memory without a model: "When did you last see ...?", "What changed since ...?"',
              "memory:AskMemory"),
         Verb("digest", "print what happened on a day: what was moved, came, went or changed", "memory:Digest"),
+        Verb("watch", 'watch for a statement to become true: "the stove is on for 30 min"', "memory:WatchMemory"),
         Verb("forget", "delete permanently; conditions combine", "memory:Forget"),
         Verb("align", "set the pose of one map in another", "memory:Align"),
         Verb("backup", "copy it as it is now, also while a robot writes it", "memory:BackupMemory"),

@@ -72,6 +72,15 @@ CREATE INDEX IF NOT EXISTS looks_by_patrol ON looks (patrol);
 CREATE TABLE IF NOT EXISTS room_looks (
     patrol INTEGER, room TEXT, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, looks INTEGER NOT NULL,
     people INTEGER NOT NULL, PRIMARY KEY (patrol, room)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS watches (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, statement TEXT NOT NULL, since_ns INTEGER NOT NULL,
+    reported INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS watched (
+    watch INTEGER, object INTEGER, value INTEGER NOT NULL, PRIMARY KEY (watch, object)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS watch_events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, watch INTEGER NOT NULL, stamp_ns INTEGER NOT NULL,
+    since_ns INTEGER NOT NULL, text TEXT NOT NULL, object INTEGER NOT NULL, keyframe INTEGER NOT NULL,
+    looks TEXT NOT NULL, published INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS seen (
     object INTEGER, keyframe INTEGER, pixels INTEGER NOT NULL, bbox TEXT NOT NULL, attributes TEXT NOT NULL,
     box BLOB NOT NULL, PRIMARY KEY (object, keyframe)) WITHOUT ROWID;
@@ -208,18 +217,22 @@ def _locked_beside(path: Path) -> int:
 class Database:
     """An open memory file. write False: read a file that another process may be writing."""
 
-    def __init__(self, path: Path, write: bool = True) -> None:
-        """Open or create. Raises StorageError if it cannot be opened, is not a memory, or already has a writer."""
+    def __init__(self, path: Path, write: bool = True, alone: bool = True) -> None:
+        """Open or create. Raises StorageError if it cannot be opened, is not a memory, or already has a writer.
+
+        alone False: write although another process may be the writer, for short transactions in tables that it does not
+        keep in RAM.
+        """
         self.path, self._write = Path(path), write
         self._lock: ExitStack | None = None
         with self.storage("opened"):
             self._file = true_path(self.path)
-            if write:
+            if write and alone:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
             elif not self._file.is_file():
                 raise StorageError(f"no memory file {self.path}: name the file that the memory node wrote")
             check_ours(self._file)
-            if write:
+            if write and alone:
                 self._file.touch()
                 self._lock = locked(self._file)
             try:

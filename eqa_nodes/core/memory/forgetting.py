@@ -11,7 +11,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language.english import canonical, content_words
-from eqa_nodes.core.memory import ledger, maps, rows
+from eqa_nodes.core.memory import ledger, maps, rows, watches
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index, cells_of
 from eqa_nodes.core.memory.keyframes import cell_of, item_of
@@ -79,6 +79,7 @@ def forget(db: Database, index: Index, root: int, selection: ForgetSelection) ->
     _delete(db, index, sorted(ids))
     _forget_looks(db, where, selection)
     _drop_times(db, selection)
+    watches.restart(db, selection.after_ns, selection.before_ns)
     return Forgotten(len(ids), before - db.value("SELECT count(*) FROM objects"))
 
 
@@ -90,6 +91,7 @@ def over_budget(db: Database, index: Index, limit_bytes: float) -> int:
     the objects whose views are deleted.
     """
     ledger.keep_newest(db, _FACTS * limit_bytes)
+    watches.trim(db)
     stored = index.rows
     mean = db.used_bytes() / max(1, len(stored))
     surplus = min(len(stored) - 1, int(np.ceil((db.used_bytes() - _SLACK * limit_bytes) / mean)))
@@ -194,8 +196,9 @@ def _delete(db: Database, index: Index, ids: Sequence[int], keep_facts: bool = F
 
 
 def _drop_objects(db: Database) -> None:
-    """Delete the objects of which neither a view nor a look is left."""
+    """Delete the objects of which neither a view nor a look is left, and the events that deleted looks prove."""
     db.execute("DELETE FROM objects WHERE id NOT IN (SELECT object FROM seen UNION SELECT object FROM looks)")
+    watches.trim(db)
 
 
 def _forget_looks(db: Database, root: int | None, s: ForgetSelection) -> None:
@@ -217,6 +220,7 @@ def _forget_looks(db: Database, root: int | None, s: ForgetSelection) -> None:
         what = "DELETE FROM room_looks" if not kind else "UPDATE room_looks SET people = 0"
         if not kind or kind in ledger.PEOPLE:
             db.execute(f"{what} WHERE patrol = ? AND room = ?", (patrol, room))
+            watches.forget_people(db, patrol, room)
     ledger.trim(db)
     _drop_objects(db)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.memory import ledger, rows
+from eqa_nodes.core.memory import ledger, rows, watches
 from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index, cells_of
@@ -19,6 +19,7 @@ from eqa_nodes.core.memory.maps import Maps, moved, unpack
 from eqa_nodes.core.memory.present import PresentState
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS
+from eqa_nodes.core.memory.watches import MemoryWatch
 from eqa_nodes.core.types.geometry import compose, inverse
 from eqa_nodes.core.types.questions import MemoryObject, Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
@@ -145,6 +146,11 @@ class MemoryReader:
         """Return each patrol's looks into a room, oldest first; the patrol alone if it did not look there."""
         with self._lock, self._db.storage("read"):
             return ledger.room_history(self._db, self._maps.root, room, self._trust.until_ns)
+
+    def watches(self) -> list[MemoryWatch]:
+        """Return the watches with the newest event of each, in the order in which they were set."""
+        with self._lock, self._db.storage("read"):
+            return watches.watches(self._db)
 
     def known_before(self, object_id: int) -> bool:
         """Return whether an earlier session has seen an object."""

@@ -19,16 +19,18 @@ from eqa_nodes.core.types.questions import MemoryObject
 from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Point, Sighting, ViewGeometry
 
 _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
-           "objects", "seen", "patrols", "looks", "room_looks", "sessions", "maps", "sqlite_sequence")
+           "objects", "seen", "patrols", "looks", "room_looks", "watched", "watch_events", "sessions", "maps",
+           "sqlite_sequence")
 _LENS = struct.Struct("<2I4d")  # intrinsics
 _NO_VIEW = (0, (0, 0, 0, 0))
 TIERS = 4  # number of levels of how much an object fills a view
 
 
 def delete_all(db: Database) -> None:
-    """Empty every table and reset the ids."""
+    """Empty every table and reset the ids; watches stay set."""
     for table in _TABLES:
         db.execute(f"DELETE FROM {table}")
+    db.execute("UPDATE watches SET since_ns = 0, reported = 0")
 
 
 def insert(db: Database, keyframe: Keyframe, view: NoveltyView, where: Maps, vector: np.ndarray, embedder: str) -> None:

@@ -16,7 +16,7 @@ from eqa_nodes.core.camera.privacy import masked
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.time_words import asked_times
-from eqa_nodes.core.memory import ledger, rows
+from eqa_nodes.core.memory import ledger, rows, watches
 from eqa_nodes.core.memory.config import MemoryConfig
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget, over_budget, realign
@@ -33,6 +33,7 @@ from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.memory.scoring import NameIndex
 from eqa_nodes.core.memory.texts import Texts, unread
+from eqa_nodes.core.memory.watches import WatchedLook, WatchEvent
 from eqa_nodes.core.perception.instances import caption_of, instances, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of, places_of
 from eqa_nodes.core.types.geometry import Transform, compose
@@ -181,6 +182,16 @@ class MemoryStore(MemoryReader):
             now = question_now(question) if told is None and not asked_times(question) else None
             return over_weeks(self, now, self.now_ns) if now is not None else told
 
+    def events_to_publish(self) -> list[WatchEvent]:
+        """Return the events of watches that are not marked as published, oldest first."""
+        with self._lock, self._db.storage("read"):
+            return watches.unpublished(self._db)
+
+    def mark_published(self, event_id: int) -> None:
+        """Mark the events of watches up to an id as published."""
+        with self._lock, self._db.transaction():
+            watches.mark_published(self._db, event_id)
+
     def forget(self, selection: ForgetSelection) -> Forgotten:
         """Delete the selection and everything derived only from it; afterwards no file contains its bytes."""
         with self._lock:
@@ -292,6 +303,8 @@ class MemoryStore(MemoryReader):
             looked = rows.write_look(self._db, looked, keyframe, self._maps.root)
             if frame.labels is not None:
                 patrol = ledger.write(self._db, self._maps.session, patrol, frame.stamp_ns, looked, rooms)
+                watches.check(self._db, WatchedLook(frame.stamp_ns, patrol.number, keyframe.id if keyframe else 0,
+                                                    looked, self._objects.known, rooms))
         self._patrol = patrol if patrol.number else None
         self._objects.apply(looked)
         if keyframe is not None:

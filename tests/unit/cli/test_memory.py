@@ -19,7 +19,7 @@ NOON = 1_794_830_400 * SECOND  # a stamp of 2026
 DAY = 86_400 * SECOND
 YESTERDAY = " to ".join(f"{datetime.fromtimestamp(s // SECOND):%Y-%m-%d} 00:00" for s in (NOON, NOON + DAY))
 VERBS = {"info": [], "objects": [], "recall": ["kettle"], "ask": ["When did you last see the kettle?"],
-         "digest": [], "forget": ["--everything"], "align": ["a", "b", "0", "0", "0"]}
+         "digest": [], "watch": ["the stove is on"], "forget": ["--everything"], "align": ["a", "b", "0", "0", "0"]}
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +105,26 @@ def test_a_digest_of_a_day_has_its_pictures(home: Path, tmp_path: Path, capsys: 
     assert "is not understood as a time" in refused(capsys, "digest", home, "--day", "kettle")
 
 
+def test_statements_are_watched(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "nothing is watched" in said(capsys, "watch", home)
+    assert said(capsys, "watch", home, "The kettle is off.") == "watch 1: The kettle is off"
+    assert said(capsys, "watch", home, "the kettle is on") == (
+        "watch 2: the kettle is on it was so when I looked last, yesterday at "
+        f"{datetime.fromtimestamp(NOON // SECOND):%H:%M}")
+    assert said(capsys, "watch", home, "the mug is gone for 2 h").endswith("memory has not seen such a thing yet")
+    kettle = {1: LABELS[1]._replace(attributes={"colour": "red", "state": "off", "support": "counter"})}
+    with closing(MemoryStore(home)) as store:
+        store.reset("third", keep=True, map_name="home")
+        store.take(frame(NOON + DAY + 60 * SECOND, boxes={1: (20, 16, 32, 30)}), kettle)
+        printed = said(capsys, "watch", home)  # also while a robot writes the file
+        assert "│ The kettle is off │ 1 │ today at" in printed
+        assert "│ the red kettle is off, on the counter in the kitchen" in printed
+        assert "the mug is gone for 2 h" in printed
+        assert said(capsys, "watch", home, "--remove", 1) == "removed watch 1: The kettle is off"
+        assert "no watch has the number 1: there are 2, 3" in refused(capsys, "watch", home, "--remove", 1)
+    assert "The kettle is off" not in said(capsys, "watch", home)
+
+
 @pytest.mark.parametrize("since", ["yesterday", "this morning", "Monday", "last week"])
 def test_a_memory_of_a_simulator_is_asked_about_days(since: str, tmp_path: Path,
                                                      capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,6 +208,11 @@ def test_a_file_that_is_something_else_is_named(verb: str, tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize(("words", "complaint"), [
+    (["watch", "the elephant"], "'the elephant' is not understood as a statement about a thing: say"),
+    (["watch", "the stove is on for ages"], "'ages' is not understood as a duration: say for 30 min"),
+    (["watch", "the zorgle is on"], "neither memory nor the vocabulary knows 'zorgle'"),
+    (["watch", "the stove is on", "--remove", "1"], "give a statement to watch, or --remove N, not both"),
+    (["watch", "--remove", "1"], "no watch has the number 1: none is set"),
     (["forget"], "select what to forget"), (["forget", "--when", "the elephant"], "'the elephant' is not a time"),
     (["forget", "--when", "last time"], "is not a time"),
     (["forget", "--when", "at 9"], "'at 9' may be in the morning or in the evening: say 9:00 or 21:00"),
