@@ -6,7 +6,7 @@ Only the words are found here; core/memory/times.py reads what they mean at a gi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -174,16 +174,26 @@ def asked_times(question: str) -> tuple[TimeToken, ...]:
     "Is the lamp on? It was off last night" asks about the present. Repeated times ("every morning") have any tense.
     """
     tokens = time_words(question)
-    if not tokens:
-        return ()
-    lowered = question.lower()
-    bounds = [0, *(m.end() for m in re.finditer(r"[?!;\n]|\.(?=\s)", lowered)), len(lowered)]
     found = list[TimeToken]()
-    for begin, end in pairwise(bounds):
-        sentence, within = lowered[begin:end], [t for t in tokens if begin <= t.start < end]
-        if sentence.rstrip().endswith("?") or _ASKS.match(sentence):  # the mark may be left out
-            found += within if _PAST.match(sentence) or any(t.name == "often" for t in within) else []
+    for begin, end in _asking(question.lower()) if tokens else ():
+        within = [t for t in tokens if begin <= t.start < end]
+        past = _PAST.match(question.lower()[begin:end]) or any(t.name == "often" for t in within)
+        found += within if past else []
     return tuple(found)
+
+
+def asks_of_past(question: str) -> bool:
+    """Return whether a sentence of a text asks in the past tense."""
+    lowered = question.lower()
+    return any(_PAST.match(lowered[begin:end]) for begin, end in _asking(lowered))
+
+
+def _asking(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the sentences of a text in lower case begin and end that ask."""
+    bounds = [0, *(m.end() for m in re.finditer(r"[?!;\n]|\.(?=\s)", text)), len(text)]
+    for begin, end in pairwise(bounds):
+        if text[begin:end].rstrip().endswith("?") or _ASKS.match(text[begin:end]):  # the mark may be left out
+            yield begin, end
 
 
 def on_twice(question: str) -> str:

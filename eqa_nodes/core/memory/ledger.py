@@ -16,11 +16,13 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory import maps
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.objects import ObjectUpdate
+from eqa_nodes.core.memory.times import FOR_EVER
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import MOVING, Point
 
 PAUSE_NS = 1800 * 10 ** 9  # pause between two looks after which a new patrol begins
 LONGEST_NS = 4 * 3600 * 10 ** 9  # a robot that never pauses begins a new patrol after this time
+PEOPLE = frozenset(canonical(kind) for kind in MOVING)  # kinds that are elsewhere the next time
 SEEN, EMPTY, NOT_LOOKED = "seen", "empty", "not looked"
 _EMPTY_POINTS = 2  # points (ObjectsConfig.gone_later) from which a patrol that did not see an object shows it is gone
 _ROW_BYTES = 125  # of a row of the table `looks` in the file
@@ -102,6 +104,13 @@ def running_patrol(db: Database, session: int) -> PatrolSpan | None:
                      "WHERE map = (SELECT map FROM sessions WHERE number = ?) ORDER BY patrols.number DESC LIMIT 1",
                      (session,)).fetchone()
     return None if row is None else PatrolSpan(*row)
+
+
+def running_since(db: Database, now_ns: int, until_ns: float) -> int:
+    """Return when the patrol began that is running at a time, FOR_EVER if none is."""
+    began_ns = db.value("SELECT max(first_ns) FROM patrols WHERE first_ns <= ? AND last_ns >= ?",
+                        (until_ns, now_ns - PAUSE_NS))
+    return FOR_EVER if began_ns is None else int(began_ns)
 
 
 def write(db: Database, session: int, patrol: PatrolSpan, stamp_ns: int, looked: ObjectUpdate,

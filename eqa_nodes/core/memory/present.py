@@ -1,4 +1,5 @@
-"""What a remembered view no longer proves: objects that a later patrol found gone, and states that have changed since.
+"""What a remembered view no longer proves: objects that a later patrol found gone, states that have changed since, and
+people whom an earlier patrol saw: they are elsewhere by now.
 
 A view of the same patrol as the look that says otherwise stays as it is: which of the two is right is for the answerer
 to judge.
@@ -12,7 +13,7 @@ from dataclasses import replace
 
 from eqa_nodes.core.language.english import COLOURS, canonical
 from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.ledger import state_now
+from eqa_nodes.core.memory.ledger import PEOPLE, state_now
 from eqa_nodes.core.types.views import Keyframe, Sighting
 
 _STATE = "state"
@@ -20,14 +21,17 @@ _GOOD = 0.5  # share of the pixels of an object's best view from which another o
 
 
 class PresentState:
-    """What is known at present, for one query. until_ns: later looks are not trusted."""
+    """What is known at present, for one query.
 
-    def __init__(self, db: Database, until_ns: int) -> None:
-        self._db, self._until_ns = db, until_ns
+    until_ns: later looks are not trusted; people_ns: stamp before which views prove nothing about people.
+    """
+
+    def __init__(self, db: Database, until_ns: int, people_ns: int = 0) -> None:
+        self._db, self._until_ns, self.people_ns = db, until_ns, people_ns
         self._known: dict[int, tuple[int, int, str]] = {}
 
     def as_known(self, keyframe: Keyframe) -> Keyframe:
-        """Return a view without the sightings of objects that are gone since, and without states that have changed."""
+        """Return a view without objects that are gone since, states that have changed, and people of another time."""
         seen = {tuple(json.loads(bbox)): number for number, bbox in self._db.execute(
             "SELECT object, bbox FROM seen WHERE keyframe = ?", (keyframe.id,))}
         kept = [self._as_known(s, seen.get(s.bbox, 0), keyframe.stamp_ns) for s in keyframe.sightings]
@@ -78,6 +82,8 @@ class PresentState:
                                                                    json.loads(attributes).get(_STATE, ""))
 
     def _as_known(self, s: Sighting, number: int, stamp_ns: int) -> Sighting | None:
+        if stamp_ns < self.people_ns and canonical(s.label.kind) in PEOPLE:
+            return None
         if not number:
             return s
         if self._is_gone(number, stamp_ns):

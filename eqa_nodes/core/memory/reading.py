@@ -16,7 +16,6 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index, cells_of
 from eqa_nodes.core.memory.ledger import ObjectSpell, PatrolOfObject, PatrolSpan, RoomLooks
 from eqa_nodes.core.memory.maps import Maps, moved, unpack
-from eqa_nodes.core.memory.present import PresentState
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.times import FOR_EVER, WALL_NS
 from eqa_nodes.core.memory.watches import MemoryWatch
@@ -56,7 +55,8 @@ class MemoryReader:
         view filled by matching objects, semantic similarity (cosine of embeddings), and nearness. Views without
         descriptions cannot be excluded: they follow, evenly spread in time, with score 0. Without text and place, the
         views in the window are spread evenly in time. If the query names no time, views lack the sightings of objects
-        that are gone since and states that have changed, and those that prove nothing else that is asked come last.
+        that are gone since, of people whom an earlier patrol saw, and states that have changed; those that prove
+        nothing else that is asked come last.
         """
         if query.limit <= 0:
             return []
@@ -64,10 +64,9 @@ class MemoryReader:
             now_ns = self.now_ns
             found = [Recalled(self._get(match.id), match.score, match.why)
                      for match in self.recaller.find(query, now_ns)]
-            if self.recaller.names_time(query, now_ns):
-                return found
-            present = PresentState(self._db, self._trust.until_ns)
-            return [item._replace(keyframe=present.as_known(item.keyframe)) for item in found]
+            present = self.recaller.present(query, now_ns)
+            return [item if present is None else item._replace(keyframe=present.as_known(item.keyframe))
+                    for item in found]
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return the keyframes of this session with a larger id, oldest first."""

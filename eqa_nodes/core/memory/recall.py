@@ -20,11 +20,12 @@ import numpy as np
 from eqa_nodes.core.language.english import canonical, content_words, normalise
 from eqa_nodes.core.language.naming import kept_in, members
 from eqa_nodes.core.language.spelling import spelled
+from eqa_nodes.core.language.time_words import asks_of_past
 from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
-from eqa_nodes.core.memory.ledger import patrols
+from eqa_nodes.core.memory.ledger import PEOPLE, patrols, running_since
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.present import PresentState
 from eqa_nodes.core.memory.rows import TIERS, tier
@@ -114,24 +115,27 @@ class Recaller:
         If a time in the text was not understood, the reason of the first match says so.
         """
         asked = self._understood(query, now_ns)
-        found = self._found(asked, not self.names_time(query, now_ns)) if asked.terms else self._by_place(asked)
+        found = self._found(asked, self.present(query, now_ns)) if asked.terms else self._by_place(asked)
         found = found[:query.limit]
         if asked.unclear and found:
             found[0] = found[0]._replace(why=f"{found[0].why}, at any time: the time was not understood")
         return found
 
-    @staticmethod
-    def names_time(query: RecallQuery, now_ns: int) -> bool:
-        """Return whether a query is limited to a time, so that it is not about the present."""
-        if query.after_ns or query.before_ns or not query.text:
-            return bool(query.after_ns or query.before_ns)
-        times = _times(query.text, now_ns)
-        return times.window is not None or times.fault != ""
+    def present(self, query: RecallQuery, now_ns: int) -> PresentState | None:
+        """Return what is known at present; None if the query is limited to a time, so that it is not about the present.
 
-    def _found(self, asked: _Asked, present: bool) -> list[Match]:
+        "Have you seen anybody?" is about people whom earlier patrols saw, too.
+        """
+        times = _times(query.text, now_ns) if query.text else None
+        if query.after_ns or query.before_ns or (times is not None and (times.window is not None or times.fault)):
+            return None
+        return PresentState(self._db, self.until_ns, 0 if asks_of_past(query.text) else running_since(
+            self._db, now_ns, self.until_ns))
+
+    def _found(self, asked: _Asked, present: PresentState | None) -> list[Match]:
         found = self._by_text(asked)
-        if present:
-            found = self._newest_first(found, asked)
+        if present is not None:
+            found = self._newest_first(found, asked, present)
         if asked.window is not None and asked.window.last and found:
             found = newest_first(found)
         found = found[:asked.limit]
@@ -139,16 +143,16 @@ class Recaller:
         return found + [Match(int(i), 0.0, f"not described: 1 of {len(rest)} views, spread in time")
                         for i in spread(rest, asked.limit - len(found))]
 
-    def _newest_first(self, found: list[Match], asked: _Asked) -> list[Match]:
+    def _newest_first(self, found: list[Match], asked: _Asked, present: PresentState) -> list[Match]:
         """Return the matches with the newest looks at the named objects first, and those last that show them otherwise.
 
         Within one patrol nothing changes: its views are ranked by how well they show what is asked.
         """
-        if len(patrols(self._db, self._maps.root, self.until_ns)) < _PATROLS:
-            return found
-        present = PresentState(self._db, self.until_ns)
-        objects = present.named(self._maps.root, asked.terms)
-        old = present.outdated(objects)
+        old = self._of_other_people(found, present) if PEOPLE.intersection(asked.terms) else set()
+        objects = list[int]()
+        if len(patrols(self._db, self._maps.root, self.until_ns)) >= _PATROLS:
+            objects = present.named(self._maps.root, asked.terms)
+            old |= present.outdated(objects)
         views = (present.newest_view(number) for number in objects[:max(1, asked.limit // 2)])
         newest = dict.fromkeys(i for i in views if i and asked.allowed[self._index.at(np.array([i]))][0])
         by_id = {match.id: match for match in found}
@@ -157,6 +161,12 @@ class Recaller:
         rest = [match for match in found if match.id not in newest]
         return [*first, *(match for match in rest if match.id not in old),
                 *(Match(match.id, 0.0, f"{match.why}, changed since then") for match in rest if match.id in old)]
+
+    def _of_other_people(self, found: Sequence[Match], present: PresentState) -> set[int]:
+        """Return the matches that show people whom an earlier patrol saw."""
+        ids = [m.id for m in found if self._index.rows[self._index.at(np.int64(m.id))]["stamp_ns"] < present.people_ns]
+        briefs = self._columns("briefs", "things", ids)
+        return {i for i, (things,) in briefs.items() if any(kind in PEOPLE for kind, *_ in json.loads(things))}
 
     def about(self, text: str, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
         """Return the objects that a text is about, best match first: by words, or by meaning of their kind."""

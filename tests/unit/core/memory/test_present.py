@@ -111,3 +111,51 @@ def test_looks_from_the_future_correct_nothing(store: MemoryStore) -> None:
     store.set_now(NOON + DAY)
     view, = recalled(store, "Is the kettle on?")
     assert view.sightings[0].label.attributes["state"] == "on"
+
+
+PERSON = {**LABELS, 8: Label(8, "person", "kitchen", {"state": "walking"})}
+ANYBODY = "Is there a person in the kitchen?"
+
+
+def kinds(view: Keyframe) -> list[str]:
+    return [s.label.kind for s in view.sightings]
+
+
+def people_of_two_days(store: MemoryStore) -> None:
+    """A person fills a view of the first day; there is a smaller one on the third, and a kettle on both."""
+    for day, box in ((0, (10, 6, 44, 40)), (3, (2, 6, 12, 16))):
+        store.reset(f"day {day}", keep=True, map_name="home")
+        store.take(frame(NOON + day * DAY, HERE, {8: box, 1: (50, 30, 62, 46)}, shade=100 + day), PERSON)
+
+
+def test_people_of_an_earlier_patrol_prove_nothing_about_the_present(store: MemoryStore) -> None:
+    people_of_two_days(store)
+    newest, old = recalled(store, ANYBODY)
+    assert (newest.stamp_ns, sorted(kinds(newest))) == (NOON + 3 * DAY, ["kettle", "person"])
+    assert (old.stamp_ns, kinds(old)) == (NOON, ["kettle"])
+    assert [e.stamp_ns for e in answered(store, ANYBODY).evidence] == [NOON + 3 * DAY]
+
+
+def test_days_after_the_last_patrol_nobody_is_known_to_be_anywhere(store: MemoryStore) -> None:
+    people_of_two_days(store)
+    store.set_now(NOON + 5 * DAY)
+    assert [kinds(view) for view in recalled(store, ANYBODY)] == [["kettle"], ["kettle"]]
+    assert answered(store, ANYBODY).text != "yes"
+    store.set_now(NOON + 3 * DAY + 60 * SECOND)
+    assert answered(store, ANYBODY).text == "yes"
+
+
+@pytest.mark.parametrize("query", [
+    RecallQuery("person three days ago"), RecallQuery("person", before_ns=NOON + DAY),
+    RecallQuery("Where did you last see a person?"), RecallQuery("Was a person in the kitchen?")])
+def test_a_question_about_the_past_gets_the_people_of_then(store: MemoryStore, query: RecallQuery) -> None:
+    people_of_two_days(store)
+    store.set_now(NOON + 3 * DAY + 60 * SECOND)
+    assert all("person" in kinds(item.keyframe) for item in store.recall(query))
+    assert store.recall(query)
+
+
+def test_a_view_of_something_else_stays_in_its_place_without_its_people(store: MemoryStore) -> None:
+    people_of_two_days(store)
+    old = recalled(store, "kettle")
+    assert sorted(len(kinds(view)) for view in old) == [1, 2] and all("kettle" in kinds(view) for view in old)
