@@ -27,7 +27,8 @@ def height_of(point: Point) -> float:
 class EpisodeSetup:
     """Scene, robot and start of an episode. start: start pose, None = the scene's own one for this seed.
 
-    start_height_m: height that selects the floor of the start; the nearest floor is used.
+    start_height_m: height that selects the floor of the start; the nearest floor is used. clock_ns: the simulator's
+    clock is set to this time first, unless it is later already; 0 = it runs on, from 0 in a new simulator.
     """
 
     scene: str
@@ -36,11 +37,12 @@ class EpisodeSetup:
     seed: int = 0
     robot: RobotModel = RobotModel()
     start_height_m: float = 0.0
+    clock_ns: int = 0
 
     @classmethod
-    def of(cls, sample: Sample, robot: RobotModel) -> EpisodeSetup:
+    def of(cls, sample: Sample, robot: RobotModel, clock_ns: int = 0) -> EpisodeSetup:
         """Return the setup in which a simulated robot answers a question."""
-        return cls(sample.scene, sample.id, sample.start, sample.seed, robot, sample.start_height_m or 0.0)
+        return cls(sample.scene, sample.id, sample.start, sample.seed, robot, sample.start_height_m or 0.0, clock_ns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,15 @@ class Simulator(Protocol):
 
     def close(self) -> None:
         """Release everything; a second call does nothing."""
+
+
+def begin_episode(simulator: Simulator, episode: EpisodeSetup) -> Step:
+    """Reset a simulator. Raises what its reset raises, and SimulatorError if it does not set its clock."""
+    first = simulator.reset(episode)
+    if first.frame.stamp_ns < episode.clock_ns:
+        raise SimulatorError(f"the simulator of {episode.scene!r} does not set its clock to EpisodeSetup.clock_ns, as "
+                             "docs/extending.md asks: leave out the date and time at which its clock starts")
+    return first
 
 
 class DriveResult(NamedTuple):

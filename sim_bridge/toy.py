@@ -209,6 +209,7 @@ class GridWorld:
                           f"a free pose near it: ({near.x:.2f}, {near.y:.2f}, {near.yaw:.2f})")
         self._robot, self._pose, self._look_deg = episode.robot, start, 0.0
         self._steps, self._metres = 0, 0.0
+        self._clock_ns = max(self._clock_ns, episode.clock_ns)
         self._tick()
         return self._observe(collided=False)
 

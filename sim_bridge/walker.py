@@ -67,6 +67,7 @@ class Walker(ABC):
     def reset(self, episode: EpisodeSetup) -> Step:
         """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
         pose, self._height_m = self._enter(episode)
+        self._stamp_ns = max(self._stamp_ns, episode.clock_ns)
         self._robot, self._pose, self._look_deg = episode.robot, Pose2(*map(float, pose)), 0.0
         return self._shown(False, 0, 0.0)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import PLACES, ChainOptions, HistoryOptions, ScanOptions
+from eqa_nodes.cli.groups import PLACES, ChainOptions, HistoryOptions, KeepsMemory, ScanOptions
 from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
 from eqa_nodes.core.types.inquiries import DRIVE_MODES
 from eqa_nodes.recordings.options import renamed
@@ -32,7 +32,7 @@ AREA = "no goal is outside this polygon: corners x,y in metres, map frame, as in
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asking:
+class Asking(KeepsMemory):
     """How a question is asked, and where its answer is written."""
 
     scene: str = option("", f"where: {PLACES} (default: {SCENE}; with --attach: the running episode continues)")
@@ -120,7 +120,7 @@ class Asking:
 
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
                                  show=self.show, drive=self.drive, ask_back=not self.json and sys.stdin.isatty(),
-                                 reconstruct=self.reconstruct, scene=self.scene or SCENE,
+                                 reconstruct=self.reconstruct, scene=self.scene or SCENE, memory_file=self.memory_file,
                                  folder=Path() if self.attach else run_folder(self.out))
 
     def check(self) -> None:
@@ -131,6 +131,8 @@ class Asking:
         recorded = self.recording.history
         if recorded and (self.show or self.area or self.drive):
             raise ConfigError("nothing drives in a recording: leave out --show, --area and --drive")
+        if recorded and (self.chain.chain.clock_start or self.memory_file):
+            raise ConfigError("a recording has its own times and memory: leave out --start and --memory-file")
         if self.attach and (self.evidence or recorded):
             raise ConfigError("--attach asks a graph that keeps its own images and memory: leave out --history and "
                               "--evidence")
@@ -144,7 +146,8 @@ class Asking:
         if self.reconstruct and recorded:
             raise ConfigError("--reconstruct needs a graph: leave it out here; eqa scan makes the surfaces of a "
                               "recording")
-        check_own_graph(self.attach, self.drive, self.reconstruct)
+        check_own_graph(self.attach, {"drive": self.drive, "reconstruct": self.reconstruct,
+                                      "start": self.chain.chain.clock_start, "memory_file": self.memory_file})
         bag = self.recording.bag
         if not recorded and not self.attach and (bag.namespace or bag.remap):
             raise ConfigError("--namespace and --remap describe a running graph or a recording: they need --attach or "
@@ -212,14 +215,17 @@ class Ask(Asking):
         return 1 if self.ask(self.question).error else 0
 
 
-def check_own_graph(attach: bool, drive: str, reconstruct: bool) -> None:
-    """Raise ConfigError for options of a graph that this command starts, if it joins a running one."""
+def check_own_graph(attach: bool, given: Mapping[str, object]) -> None:
+    """Raise ConfigError for options of a graph that this command starts, if it joins a running one.
+
+    given: the values by the names of launch arguments, which the options share.
+    """
     from eqa_nodes.core.errors import ConfigError
 
-    for name, given in (("drive", drive), ("reconstruct", "true" if reconstruct else "")):
-        if attach and given:
-            raise ConfigError(f"--{name} applies to a graph that this command starts: launch the running graph with "
-                              f"{name}:={given} instead")
+    for name, value in given.items():
+        if attach and value:
+            raise ConfigError(f"--{name.replace('_', '-')} applies to a graph that this command starts: launch the "
+                              f"running graph with {name}:={'true' if value is True else value} instead")
 
 
 def _write_evidence(result: EpisodeResult, folder: Path) -> Iterator[Path]:

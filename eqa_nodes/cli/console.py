@@ -80,7 +80,7 @@ class ServeConsole:
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
         return self.chain.config(self.area, reconstruct=self.reconstruct, scene=self.robot.scene, drive=self.drive,
-                                 ask_back=True)
+                                 ask_back=True, memory_file=self.robot.memory_file)
 
     def run(self) -> int:
         """Serve the page until Ctrl-C or SIGTERM."""
@@ -100,7 +100,9 @@ class ServeConsole:
         from eqa_nodes.console import check_server
 
         check_server()
-        check_own_graph(self.robot.attach, self.drive, self.reconstruct)
+        check_own_graph(self.robot.attach, {"drive": self.drive, "reconstruct": self.reconstruct,
+                                            "start": self.chain.chain.clock_start,
+                                            "memory_file": self.robot.memory_file})
         self.page.check()
         self.robot.check(self.config)
 

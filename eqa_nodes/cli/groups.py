@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.cli.options import FOLDER, NONE, UNLIMITED, flag, group, listed, measure_or_none, option, whole_or_none
+from eqa_nodes.cli.options import (
+    FILE,
+    FOLDER,
+    NONE,
+    UNLIMITED,
+    flag,
+    group,
+    listed,
+    measure_or_none,
+    option,
+    whole_or_none,
+)
 from eqa_nodes.models.config import CASSETTE_MODES, DETAILS, ModelConfig
 
 if TYPE_CHECKING:
@@ -21,6 +32,8 @@ if TYPE_CHECKING:
 PLACES = "house:7, or of a scan habitat:PLACE or mesh:PLACE (docs/scenes.md)"
 SOURCES = "recording: a bag, an OpenEQA folder, or another format of docs/histories.md"
 FORMAT = "format of the recording (default: detected)"
+CLOCK_START = ("date and time at which the simulator's clock starts, in local time or with a zone, such as "
+               "2026-11-12T08:30 (default: 0 s, without a date)")
 HABITAT, MESH = "habitat", "mesh"
 STEPS = 300  # default limit of a question
 _FIELDS = {"sample_seed": "seed", "image_side": "image_side_px", "timeout": "timeout_s", "deadline": "deadline_s"}
@@ -180,6 +193,7 @@ class AgentOptions:
                         "in house:N@2; else default)", metavar="NAME",
                         complete=listed("ROBOTS"))
     image: str = option("", "size of the camera image in pixels (default: the robot's)", metavar="WxH", rare=True)
+    clock_start: str = option("", CLOCK_START, "--start", metavar="TIME", rare=True)
     params: Path | None = option(None, "ROS parameter file; the options above override it", metavar="FILE")
 
 
@@ -207,6 +221,14 @@ class ChainOptions:
         return RunConfig(**chain, model=self.model.config(), detector=self.detector.config(),
                          overrides=overrides(self.model, self.detector), limits=self.limits.config(area, steps),
                          force_guess=self.limits.force_guess, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeepsMemory:
+    """The memory of a graph or an agent that the command starts."""
+
+    memory_file: Path | None = option(None, "memory of all runs that name this file, such as home.sqlite (default: "
+                                      "each run has its own)", metavar="FILE", writes=FILE, rare=True)
 
 
 @dataclass(frozen=True, kw_only=True)

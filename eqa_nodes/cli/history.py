@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import FORMAT, PLACES, SOURCES, BagReading, ScanOptions, SimulatorOptions
+from eqa_nodes.cli.groups import CLOCK_START, FORMAT, PLACES, SOURCES, BagReading, ScanOptions, SimulatorOptions
 from eqa_nodes.cli.options import FILE, FOLDER, argument, group, listed, option
 from eqa_nodes.recordings.options import renamed
 
@@ -130,17 +130,20 @@ class RecordTour:
     image: str = option("", "size of the camera image in pixels (default: that of the kind)", metavar="WxH")
     min_metres: float | None = option(None, "minimum length of the path, metres (default: that of the kind)",
                                       metavar="M")
+    start: str = option("", CLOCK_START, metavar="TIME", rare=True)
     scans: ScanOptions = group(ScanOptions, "scans")
 
     def run(self) -> int:
         """Drive the tour and write it."""
+        from eqa_nodes.core.ranges import date_ns
         from eqa_nodes.tours.tours import TourHistory
 
+        clock_ns = date_ns(self.start, "--start") if self.start else 0
         self.scans.set_environment()
         export_of(self.to)
         tour = self._tour()
         _print(f"{self.scene}: {len(tour.actions)} actions along {tour.way_m:.2f} m")
-        return write_history(TourHistory(tour), self.to, self.out)
+        return write_history(TourHistory(tour, clock_ns), self.to, self.out)
 
     def _tour(self) -> Tour:
         """Plan the tour. Raises ConfigError for an unknown kind, SimulatorError where there is none."""

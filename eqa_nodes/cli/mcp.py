@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.ask import AREA
+from eqa_nodes.cli.ask import AREA, check_own_graph
 from eqa_nodes.cli.groups import ChainOptions
 from eqa_nodes.cli.options import FOLDER, group, option
 from eqa_nodes.cli.watched import WatchedOptions, asked_here
@@ -36,13 +36,15 @@ class ServeAssistant:
     @cached_property
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
-        return self.chain.config(self.area)
+        return self.chain.config(self.area, memory_file=self.robot.memory_file)
 
     def run(self) -> int:
         """Serve until the client closes standard input, Ctrl-C, or SIGTERM."""
         from eqa_nodes.assistant import check_library
 
         check_library()
+        check_own_graph(self.robot.attach, {"start": self.chain.chain.clock_start,
+                                            "memory_file": self.robot.memory_file})
         self.robot.check(self.config)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with ExitStack() as stack, suppress(KeyboardInterrupt):  # which is how it ends

@@ -19,13 +19,18 @@ class MemoryFile:
     """A memory file."""
 
     path: Path = argument("file of the memory node (memory/NAME.sqlite)", metavar="FILE")
+    now: str = option("", "date and time that words such as yesterday refer to, such as 2026-11-13T20:00; needed where "
+                      "--start gave a simulator's clock a date (default: this computer's clock)", metavar="TIME",
+                      rare=True)
 
     def opened(self, write: bool = False) -> closing[MemoryStore]:
-        """Open an existing file. Raises StorageError."""
+        """Open an existing file. Raises StorageError, and ConfigError for a wrong date."""
         from eqa_nodes.core.memory import open_file
+        from eqa_nodes.core.ranges import date_ns
 
+        now_ns = date_ns(self.now, "--now") if self.now else time.time_ns()
         store = open_file(self.path, write)
-        if later := store.set_now(time.time_ns()):
+        if later := store.set_now(now_ns):
             _print(f"{later} views have stamps in the future and are ignored. If a clock was wrong, delete them: eqa "
                    "memory forget FILE --when 'the future'", style="yellow")
         return closing(store)

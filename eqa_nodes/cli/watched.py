@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.cli.groups import BagReading
+from eqa_nodes.cli.groups import BagReading, KeepsMemory
 from eqa_nodes.cli.options import flag, group, option
 from eqa_nodes.recordings.options import renamed
 
@@ -24,7 +24,7 @@ _EPISODE_S = 3.0  # timeout for the message with the running graph's episode
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatchedOptions:
+class WatchedOptions(KeepsMemory):
     """The robot: where it is, and how a running graph is found."""
 
     scene: str = option("", f"where (default: {SCENE}; with --attach: the running episode continues)")
@@ -40,7 +40,7 @@ class WatchedOptions:
         from eqa_nodes.config.run import PROCESS
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.ros.environment import ensure_ros
-        from eqa_nodes.runners.opening import check_answerer, check_scene
+        from eqa_nodes.runners.opening import check_answerer, check_memory, check_scene
 
         bag = self.bag
         if not self.attach and (self.keep_memory or bag.map_frame or bag.base_frame or self.driver or bag.namespace
@@ -54,6 +54,7 @@ class WatchedOptions:
         if not self.attach:
             check_answerer(config)
             check_scene(config, self.scene or SCENE)
+            check_memory(config.settings)
 
     def open(self, stack: ExitStack, config: RunConfig, out: Path, feed: Feed) -> WatchedRobot:
         """Return the robot until the stack ends. out: the run directory; feed: notified of news."""

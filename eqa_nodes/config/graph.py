@@ -73,6 +73,8 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Gr
     _wait_for_the_model(built, result, derived)
     _map_what_the_scan_sees(built, result, derived)
     _check_money(built)
+    if built.bridge.clock_start_ns:  # stamps are then dates, but not those of this computer
+        result.setdefault(SHARED, {}).setdefault("use_sim_time", True)
     for node, values in derived.items():
         result.setdefault(node, {}).update(values)
     changed: dict[str, Any] = {node: settings(SETTINGS[node], result) for node in derived}

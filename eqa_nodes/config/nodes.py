@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any, cast, get_type_hints
 
 from eqa_nodes.config.policies import policy_parameters
@@ -19,10 +20,11 @@ from eqa_nodes.core.mapping.config import MapperConfig, NavigatorConfig, ScanCon
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
-from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, check_ranges
+from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, check_ranges, date_ns
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.registry import is_class
 from eqa_nodes.core.settings import BAG, EPISODE, GOAL, NOW, PICTURE, QUESTION, constant, group, setting
+from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.inquiries import DRIVE_MODES, GO
 from eqa_nodes.core.types.robot import RobotModel, SensesConfig
 from eqa_nodes.models.config import ModelConfig
@@ -120,6 +122,10 @@ class MemorySettings(KeepsImages):
         "reads none, so that only a simulator's labels contain text.")
     pending: Counted = constant(30,
         "Maximum number of observations that wait for missing parts. Use more with a slow detector and many frames.")
+
+    def path_of(self, episode_id: str) -> Path:
+        """Return the memory file of an episode."""
+        return Path(self.folder) / (self.file or f"{file_name(episode_id)}.sqlite")
 
     @property
     def reads_simulator(self) -> bool:
@@ -339,11 +345,20 @@ class BridgeSettings(LockstepSettings):
         "Rate of images and scans in hertz of simulated time, rounded to a whole "
         "number of physics steps.")
     real_time_factor: Positive = setting(1.0, "Maximum number of simulated seconds per second.", live=NOW)
+    clock_start: str = setting("",
+        "Date and time at which the simulator's clock starts, in local time or with a zone, such as 2026-11-12T08:30; "
+        '"" starts it at 0 s, without a date.')
+
+    @property
+    def clock_start_ns(self) -> int:
+        """The stamp at which the simulator's clock starts, ns. Raises ConfigError."""
+        return date_ns(self.clock_start, "the start of the simulator's clock") if self.clock_start else 0
 
     def __post_init__(self) -> None:
         if self.drive not in (ACTIONS, VELOCITIES):
             raise ConfigError("bridge: " + unknown("drive", self.drive, (ACTIONS, VELOCITIES)))
         check_ranges(self, "bridge")
+        _ = self.clock_start_ns  # is checked
         if not self.camera_hz <= self.physics_hz:
             raise ConfigError(f"bridge: rates must be camera_hz {self.camera_hz} <= physics_hz {self.physics_hz}")
 

@@ -59,7 +59,8 @@ class RunConfig:
     reconstruct: run the reconstructor node.
     world: sim | robot | replay. robot, dataset, scene: select the robot's body: by name, else the data set's own, else
     the usual one of the scene, if all questions are about that scene.
-    body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
+    body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. clock_start: date and time
+    at which the simulator's clock starts, "" = at 0 s. memory_file: the memory of all runs. navigator: atomic | nav2.
     through: graph (one process) | isolated (one process per node) | process (no ROS) | attached (a running graph, in
     `namespace`).
     drive: go | confirm | dry, as node.drive; "" = as in the parameter file. ask_back: ask a person which of several
@@ -83,11 +84,13 @@ class RunConfig:
     dataset: str = ""
     scene: str = ""
     image: str = ""
+    clock_start: str = ""
     body: RobotModel | None = None
     navigator: str = ATOMIC
     replayed: Replayed | None = None
     through: str = GRAPH
     namespace: str = ""
+    memory_file: Path | None = None
     drive: str = ""
     ask_back: bool = False
     limits: Limits = Limits()
@@ -177,12 +180,14 @@ class RunConfig:
         labels = ANSWERERS.traits(agent.answerer).labels or shown or file_detects
         spending = {f"agent.max_{name}": value for name, value in
                     (("tokens", self.limits.tokens), ("money", self.limits.money)) if value}
+        kept = {"folder": str(self.memory_file.resolve().parent), "file": self.memory_file.name} if (
+            self.memory_file is not None) else {}
         own: Parameters = {
             "explorer": {"policy": agent.policy},
             "answerer": {"answerer": agent.answerer, "folder": str(folder), **_changed("model", self.model),
                          **({"model_for": list(self.model_for)} if self.model_for else {}),
                          **({"embedder": self.detector.embedder} if self.detector.embedder else {})},
-            "memory": {"labels": labels or detects, "folder": str(folder / "memory"),
+            "memory": {"labels": labels or detects, "folder": str(folder / "memory"), **kept,
                        **({"memory.perception.caption_items": 0} if shown else {})},  # captions would repeat the labels
             "perception": _changed("detector", self.detector),
             **({"reconstructor": {"enabled": True}} if self.reconstruct else {}),
@@ -190,6 +195,8 @@ class RunConfig:
             SHARED: {**({"labels_from": "detector"} if detects else {}),
                      **({"node.drive": self.drive} if self.drive else {})},
             **driven_by(self.navigator)}
+        if self.clock_start:
+            own.setdefault("bridge", {})["clock_start"] = self.clock_start
         asks = {"agent.ask_back": True} if self.ask_back and not self._file_says("agent", "agent.ask_back") else {}
         return {**own, "agent": {**spending, **asks}} if spending or asks else own
 

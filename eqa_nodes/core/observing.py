@@ -33,11 +33,11 @@ class EpisodicMemory:
         self._perceiver = perceiver
         self._failure: StorageError | None = None
 
-    def begin(self, episode_id: str) -> None:
-        """Forget everything and begin an episode."""
+    def begin(self, episode_id: str, keep: bool = False, map_name: str = "") -> None:
+        """Begin an episode; without `keep`, forget everything first. map_name: as for MemoryStore.reset."""
         self._failure = None
         self.relocaliser.begin()
-        self.store.reset(episode_id, keep=False)
+        self.store.reset(episode_id, keep, map_name)
         if self._perceiver is not None:
             self._perceiver.reset()
 
@@ -89,10 +89,10 @@ class MapAndMemory:
     def __init__(self, floors: MultiFloorMapper, memory: EpisodicMemory) -> None:
         self.floors, self.memory = floors, memory
 
-    def begin(self, episode_id: str) -> None:
-        """Forget everything and begin an episode."""
+    def begin(self, episode_id: str, keep: bool = False, map_name: str = "") -> None:
+        """Forget the map and begin an episode. keep, map_name: as for EpisodicMemory.begin."""
         self.floors.reset()
-        self.memory.begin(episode_id)
+        self.memory.begin(episode_id, keep, map_name)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> Keyframe | None:
         """Add an observation to map and memory; return its keyframe. Raises ModelError of the perceiver.

@@ -19,6 +19,7 @@ PRESENT, BRINGUP, NONE = "present", "bringup", "none"  # nav2
 REMAPPED = ("color", "depth", "camera_info", "odom", "tf", "tf_static")  # keys of graph.TOPICS
 FRAMES = {name: getattr(TfConfig(), name) for name in ("map_frame", "odom_frame", "base_frame")}
 
+_MEMORY_FILE = "remember in this file over all runs; empty: in a file an episode"
 BAG_FRAMES = {"map_frame": "map, odom or world", "base_frame": "base_link, base_footprint or base"}
 
 
@@ -77,7 +78,7 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         "ask_back": Argument("false", "ask a person what is meant where a question fits several things that memory "
                              "knows, or none", YES_NO),
         "record": Argument("false", "record a bag an episode", YES_NO),
-        "memory_file": Argument("", "remember in this file over all runs; empty: in a file an episode"),
+        "memory_file": Argument("", _MEMORY_FILE),
         "map_name": Argument("", "of the map that the robot is localised in: what it remembers of the same one counts"),
         "enclave": Argument("", "SROS 2: NODE is in the enclave ENCLAVE/NODE (docs/security.md), such as /eqa"),
         **_common("ours", "robot.yaml"), **_RVIZ},
@@ -89,6 +90,9 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         "robot": Argument("", "body, camera and steps: a name of sim_bridge/robots.py; empty: the data set's",
                           ("", *sorted(ROBOTS))),
         "image": Argument("", "camera image, WIDTHxHEIGHT in pixels; empty: the robot's"),
+        "start": Argument("", "date and time at which the simulator's clock starts, in local time or with a zone, such "
+                              "as 2026-11-12T08:30; empty: 0 s, without a date"),
+        "memory_file": Argument("", _MEMORY_FILE),
         "scenes": Argument("", "folder of scanned scenes, as their downloaders leave it; empty: EQA_SCENES"),
         "habitat_python": Argument("", "a Python that has habitat_sim; empty: EQA_HABITAT_PYTHON"),
         "record": Argument("true", "record a bag an episode", YES_NO),

@@ -22,6 +22,7 @@ from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.options import ReadingConfig
+from eqa_nodes.runners.opening import check_memory
 from eqa_nodes.wire.graph import OBSERVERS, TOPICS, nodes_of, own_world
 from sim_bridge.registry import is_scan
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE, check_labels, find_scan
@@ -76,7 +77,7 @@ def robot(chosen: Chosen, files: Path) -> LaunchPlan:
     parameters = config.parameters
     left_out = ("recorder",) * (not record) + ("navigator",) * (chosen["nav2"] == NONE)
     nodes = [name for name in config.nodes if name not in left_out]
-    said: Parameters = {SHARED: {"use_sim_time": use_sim_time}, "memory": _memory(chosen["memory_file"]),
+    said: Parameters = {SHARED: {"use_sim_time": use_sim_time},
                         "agent": {"observers": tuple(name for name in OBSERVERS if name in nodes)}}
     parameters = config.with_overrides(driver.parameters(Path(chosen["params_file"])), said, *(
         _said(SHARED, f"node.tf.{name}", chosen[name], default)
@@ -99,6 +100,7 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
     """
     config = _config(chosen, SIM)
     folder, parameters = config.folder, config.parameters
+    check_memory(parameters.settings)
     navigator = parameters.settings.drives
     if chosen["nav2"] == BRINGUP and (navigator != NAV2 or not chosen["scene"]):
         raise ConfigError("nav2:=bringup wants navigator:=nav2 and a scene: Nav2 does not start without the time and "
@@ -164,7 +166,8 @@ def _config(chosen: Chosen, world: str) -> RunConfig:
         detector=DetectorConfig(name=chosen["detector"]), world=world, robot=chosen.get("robot", ""),
         reconstruct=_yes(chosen, "reconstruct"),
         dataset=chosen.get("dataset", ""), scene=chosen.get("scene", ""), image=chosen.get("image", ""),
-        navigator=chosen.get("navigator", ATOMIC),
+        navigator=chosen.get("navigator", ATOMIC), clock_start=chosen.get("start", ""),
+        memory_file=Path(chosen["memory_file"]) if chosen.get("memory_file") else None,
         drive=chosen.get("drive", ""), ask_back=chosen.get("ask_back") == "true",
         params=Path(chosen["params_file"]), folder=_folder(chosen))
 
@@ -211,12 +214,6 @@ def _said(node: str, name: str, value: Any, default: Any) -> Parameters:
 
 def _autostart(chosen: Chosen) -> Parameters:
     return _said(SHARED, "node.autostart", _yes(chosen, "autostart"), True)
-
-
-def _memory(file: str) -> dict[str, Any]:
-    """Return the parameters of memory's location. file: one file for all runs, "" = in the folder of the run."""
-    path = Path(file).resolve()
-    return {"folder": str(path.parent), "file": path.name} if file else {}
 
 
 def _of_driver(chosen: Chosen, driver: Profile) -> Chosen:

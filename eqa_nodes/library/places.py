@@ -95,7 +95,8 @@ class Scene:
         body = self.config.robot_body
         with closing(SimulatorPool()) as pool:
             simulator = pool.get(self.name)
-            first = simulator.reset(EpisodeSetup.of(self._sample(""), body))
+            first = simulator.reset(EpisodeSetup.of(self._sample(""), body,
+                                                      self.config.settings.bridge.clock_start_ns))
             yield Environment(first, simulator.act, body, self.config.question_limits)
 
     def _sample(self, question: str) -> Sample:

@@ -21,7 +21,7 @@ from eqa_nodes.ros.observation import Observations, offset_after
 from eqa_nodes.ros.process import run_node
 from eqa_nodes.wire import messages
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import EpisodeSetup, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step, begin_episode
 
 
 class BridgeNode(EqaNode[BridgeSettings]):
@@ -61,8 +61,9 @@ class BridgeNode(EqaNode[BridgeSettings]):
             self._simulator = simulator
             base = messages.pose_of(asked.start) if asked.use_start else None
             start, height = (pose2_of(base), base.xyz[2]) if base is not None else (None, 0.0)
-            first = self._simulator.reset(EpisodeSetup(asked.scene, asked.episode_id, start, asked.seed,
-                                                       self.config.robot, height))
+            setup = EpisodeSetup(asked.scene, asked.episode_id, start, asked.seed, self.config.robot, height,
+                                 self.config.clock_start_ns)
+            first = begin_episode(self._simulator, setup)
             newest = max(messages.ns_of(asked.header.stamp), self._newest_ns())
             self._offset_ns = offset_after(newest, first.frame.stamp_ns)
             self._step = self._stamped(first)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from eqa_nodes.config.nodes import MemorySettings
@@ -13,7 +12,6 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection, within
 from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.core.observing import EpisodicMemory
-from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.questions import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception import open_texts
@@ -109,8 +107,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
 
     def _open(self, episode_id: str) -> None:
         if episode_id and self.store is None:
-            name = self.config.file or f"{file_name(episode_id)}.sqlite"
-            self.store = MemoryStore(Path(self.config.folder) / name, self.config.memory, texts=self.texts)
+            self.store = MemoryStore(self.config.path_of(episode_id), self.config.memory, texts=self.texts)
 
     def _recall(self, request: Any, response: Any) -> Any:
         memory = self._remembering()

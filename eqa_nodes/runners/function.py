@@ -24,7 +24,7 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.arrays import HistoryArrays, arrays_of
 from eqa_nodes.runners.history import HistorySource
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import EpisodeSetup, Step
+from sim_bridge.simulator import EpisodeSetup, Step, begin_episode
 
 
 class Environment:
@@ -152,16 +152,16 @@ class ActiveFunctionRunner(_FunctionRunner):
     """
 
     def __init__(self, function: ActiveFunction, robot: RobotModel, answerer: Answerer, limits: Limits = Limits(),
-                 force_guess: bool = False) -> None:
+                 force_guess: bool = False, clock_ns: int = 0) -> None:
         super().__init__(answerer, force_guess)
-        self._function, self._robot, self._limits = function, robot, limits
+        self._function, self._robot, self._limits, self._clock_ns = function, robot, limits, clock_ns
         self._pool = SimulatorPool()
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Run one episode."""
         check_question(sample.question)
         simulator, trace = self._pool.get(sample.scene), EpisodeTrace(sample.question)
-        last = simulator.reset(EpisodeSetup.of(sample, self._robot))
+        last = begin_episode(simulator, EpisodeSetup.of(sample, self._robot, self._clock_ns))
         trace.poses.append((last.frame.stamp_ns, last.frame.pose))
 
         def act(action: Action) -> Step:

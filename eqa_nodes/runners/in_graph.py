@@ -44,8 +44,9 @@ class GraphRunner:
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
                  isolate: bool = False, own: Path | None = None, show: bool = False) -> None:
         self.folder, self._bags = folder, folder / "bags"
-        folders = {"recorder": {"folder": str(self._bags.resolve())},
-                   "memory": {"folder": str((folder / "memory").resolve())}}
+        folders = {"recorder": {"folder": str(self._bags.resolve())}}
+        if not parameters.get("memory", {}).get("file"):  # one file for all runs has its own place
+            folders["memory"] = {"folder": str((folder / "memory").resolve())}
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._exit = contextlib.ExitStack()
         self.graph = self._exit.enter_context(RunningGraph(own or folder, merged(None, parameters, folders),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from eqa_nodes.config.graph import merged
@@ -22,7 +21,6 @@ from eqa_nodes.core.observing import EpisodicMemory, MapAndMemory
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.protocols import NOBODY, Person, Policy, Ports
-from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.floor import (
     FREE,
     Action,
@@ -43,7 +41,7 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.perception import open_perceiver, open_texts
 from eqa_nodes.runners.answerers import answerer_of
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import EpisodeSetup, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step, begin_episode
 
 
 def rounded_as_in_message(pose: Pose2) -> Pose2:
@@ -62,11 +60,14 @@ class SimulatedRobot:
         memory.stored = self._stored
         self.trace = EpisodeTrace()
 
-    def begin(self, episode: EpisodeSetup) -> None:
-        """Place the robot and process the first observation. Raises UnknownScene, BadPose."""
+    def begin(self, episode: EpisodeSetup, keep: bool = False) -> None:
+        """Place the robot and process the first observation. Raises UnknownScene, BadPose.
+
+        keep: go on with the memory of earlier episodes, in which the scene is one map.
+        """
         start = episode.start and rounded_as_in_message(episode.start)
-        step = self._simulator.reset(replace(episode, start=start))
-        self._observing.begin(episode.id)
+        step = begin_episode(self._simulator, replace(episode, start=start))
+        self._observing.begin(episode.id, keep, episode.scene if keep else "")
         self._take(step)
 
     def act(self, action: Action) -> ActOutcome:
@@ -183,12 +184,11 @@ class InProcessRunner:
         """Run one episode."""
         own = self._settings
         simulator = self._pool.get(sample.scene)
-        memory = MemoryStore(Path(own.memory.folder) / f"{file_name(sample.id)}.sqlite", own.memory.memory,
-                             texts=self._texts)
+        memory = MemoryStore(own.memory.path_of(sample.id), own.memory.memory, texts=self._texts)
         try:
             body = SimulatedRobot(simulator, MultiFloorMapper(own.mapper.map, own.mapper.robot),
                         EpisodicMemory(memory, own.memory.labels, self._perceiver))
-            body.begin(EpisodeSetup.of(sample, own.bridge.robot))
+            body.begin(EpisodeSetup.of(sample, own.bridge.robot, self._clock_ns(memory)), bool(own.memory.file))
             if own.memory.reads_simulator and body.step.frame.labels is None:
                 raise ConfigError(f"the scene {sample.scene!r} has no labels, and answers are to be made from them: "
                                   "take the answerer vlm, or label what is seen with a detector")
@@ -207,6 +207,11 @@ class InProcessRunner:
             return EpisodeResult(sample.id, answer, body.last()[1], body.trace)
         finally:
             memory.close()
+
+    def _clock_ns(self, memory: MemoryStore) -> int:
+        """Return the time at which an episode begins: the configured one, or after the newest view that is kept."""
+        kept_ns = memory.newest_ns + 1 if self._settings.memory.file and len(memory) else 0
+        return self._settings.bridge.clock_start_ns or kept_ns
 
     def blind(self, sample: Sample) -> Answer:
         """Answer without any view."""

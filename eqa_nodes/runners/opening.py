@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
 from eqa_nodes.config.named_agents import is_function
-from eqa_nodes.config.nodes import AnswererSettings, PerceptionSettings
+from eqa_nodes.config.nodes import AnswererSettings, GraphSettings, PerceptionSettings
 from eqa_nodes.config.run import ATTACHED, ISOLATED, PROCESS, RunConfig
 from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.components import ANSWERERS, BACKENDS
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.memory import open_file
 from eqa_nodes.core.storage.checks import check_file
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.core.types.progress import Progress
@@ -35,6 +38,23 @@ def check_chain(config: RunConfig, scene: str) -> None:
 
         ensure_ros()
     check_answerer(config)
+    check_memory(config.settings)
+
+
+def check_memory(own: GraphSettings) -> None:
+    """Raise EqaError if the memory file of all runs cannot be read, or if its looks are later than the clock's start.
+
+    Times that pass twice would make "yesterday" and "usually" wrong.
+    """
+    path = own.memory.path_of("")
+    if not (own.memory.file and own.bridge.clock_start_ns and path.exists()):
+        return
+    with closing(open_file(path)) as store:
+        newest_ns = store.newest_ns
+    if newest_ns >= own.bridge.clock_start_ns:
+        raise ConfigError(f"the simulator's clock would start at {own.bridge.clock_start}, and the memory {path} has "
+                          f"seen {datetime.fromtimestamp(newest_ns // 10**9).isoformat()} already: start it later, or "
+                          "name another memory file")
 
 
 def check_scene(config: RunConfig, scene: str) -> None:
@@ -94,10 +114,12 @@ def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda
         raise ConfigError("the reconstructor is a node, and no graph runs here: leave out --reconstruct and "
                           "reconstructor.enabled, or run through the graph")
     if is_function(config.agent):
+        if built.memory.file:
+            raise ConfigError(f"the function {config.agent!r} keeps no memory: leave out the memory file")
         from eqa_nodes.runners.function import ActiveFunctionRunner, load_function
 
         return ActiveFunctionRunner(load_function(config.agent), built.bridge.robot, answerer_of(built.answerer),
-                                    limits, config.force_guess)
+                                    limits, config.force_guess, built.bridge.clock_start_ns)
     if config.through == PROCESS:
         from eqa_nodes.runners.in_process import InProcessRunner
 

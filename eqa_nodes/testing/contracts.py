@@ -31,6 +31,7 @@ from eqa_nodes.core.types.views import Keyframe
 from sim_bridge.simulator import EpisodeSetup, Simulator
 
 _CELL_M = 0.1
+_DATE_NS = 1_794_472_200 * 10**9  # 2026-11-12 08:30 UTC
 _SMALL = RobotModel(camera=CameraModel(width=64, height=48))
 
 
@@ -128,6 +129,8 @@ def check_simulator(make: Callable[[], Simulator], scene: str) -> None:
         assert simulator.geodesic(here, here) == 0.0, "no distance to where one is"
         later = simulator.reset(EpisodeSetup(scene, robot=_SMALL))
         assert later.frame.stamp_ns > stamps[-1], "stamps never go back, also over a reset"
+        dated = simulator.reset(EpisodeSetup(scene, robot=_SMALL, clock_ns=_DATE_NS)).frame.stamp_ns
+        assert _DATE_NS < dated < _DATE_NS + 60e9, "the clock is set to the date of the episode"
         _refuses(simulator, scene.partition(":")[0] + ":no such place")
         simulator.close()  # it is called again at the end: a second call does nothing
 

@@ -90,7 +90,9 @@ class Tour:
 class TourHistory(FramesAlone):
     """A tour as an episode history. Its frames have labels if the simulator provides them (privileged)."""
 
-    def __init__(self, tour: Tour) -> None:
+    def __init__(self, tour: Tour, clock_ns: int = 0) -> None:
+        """clock_ns: time at which the simulator's clock starts, ns."""
+        self._clock_ns = clock_ns
         self.tour, self.name = tour, file_name_of(tour.scene)
         self.dropped: Counter[str] = Counter()
 
@@ -113,7 +115,8 @@ class TourHistory(FramesAlone):
 
     def _episode(self, camera: CameraModel) -> EpisodeSetup:
         robot = replace(self.tour.robot, camera=camera)
-        return EpisodeSetup(self.tour.scene, self.name, self.tour.poses[0], robot=robot, start_height_m=self.tour.z)
+        return EpisodeSetup(self.tour.scene, self.name, self.tour.poses[0], robot=robot, start_height_m=self.tour.z,
+                            clock_ns=self._clock_ns)
 
 
 def plan_tour(scene: str, recipe: Recipe, seed: int = 0, floor: Place | None = None) -> Tour:

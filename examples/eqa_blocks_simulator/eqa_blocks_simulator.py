@@ -109,6 +109,7 @@ class BlocksSimulator:
         if not self._fits(start.x, start.y, episode.robot.radius_m):
             raise BadPose(f"start {tuple(start)} is not on free floor of {episode.scene!r}: {tuple(START)} is")
         self._robot, self._pose, self._look_deg, self._steps, self._metres = episode.robot, start, 0.0, 0, 0.0
+        self._clock_ns = max(self._clock_ns, episode.clock_ns)
         return self._step(episode.robot)
 
     def act(self, action: Action) -> Step:

@@ -207,7 +207,7 @@ class HabitatSimulator:
         self._start_y = self._nav[1]
         self._look_deg, self._probed, self._floor_y = 0.0, math.inf, self._nav[1]
         self._settle()
-        self._stamp_ns += self._tick_ns()
+        self._stamp_ns = max(self._stamp_ns, episode.clock_ns) + self._tick_ns()
         self._step = Step(self._frame(), False, 0, 0.0)
         return self._step
 

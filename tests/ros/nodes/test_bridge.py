@@ -180,3 +180,10 @@ def test_the_mount_is_static_and_the_head_tilts(driver: Driver, ros: Any) -> Non
     assert late.parents == {"tf": {"odom": "map", "base_link": "odom", "camera_link": "camera_mount"},
                             "tf_static": {"camera_mount": "base_link",
                                           "camera_color_optical_frame": "camera_link"}}
+
+
+def test_the_clock_starts_at_a_date(ros: Any) -> None:
+    driver = Driver(ros, clock_start="2026-11-12T08:30+00:00")
+    begun = messages.ns_of(driver.reset().episode.header.stamp)
+    again = messages.ns_of(driver.reset().episode.header.stamp)
+    assert 0 < begun - 1_794_472_200 * 10**9 < 60 * 10**9 and begun < again < begun + 60 * 10**9

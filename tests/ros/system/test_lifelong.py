@@ -12,6 +12,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,9 +29,10 @@ from eqa_nodes.ros.client import CALL_S, RESET_S, GraphClient
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.waiting import until
 from eqa_nodes.wire import messages
-from tests.fixtures.courses import parameters
+from tests.fixtures.courses import PLANT, course, parameters
 
 SCENE = "toy:flat"
 WHEN = Question("When did you last see the {}?")
@@ -215,3 +217,17 @@ def test_a_memory_node_that_is_killed_goes_on_in_its_session_and_map(tmp_path: P
     stamps = [k.stamp_ns for k in store.since(0)]
     assert stamps == sorted(stamps) and store.session_began_ns is not None and store.session_began_ns <= stamps[0]
     store.close()
+
+
+def test_days_pass_through_the_graph_as_in_process(tmp_path: Path) -> None:
+    where = replace(PLANT, question="Where was the plant yesterday morning?")
+    days = {"2026-11-12T08:30": PLANT, "2026-11-13T19:00": where}
+    results = []
+    for runs in (GraphRunner, InProcessRunner):
+        for start, sample in days.items():
+            folder = tmp_path / runs.__name__
+            own = parameters(folder, {"memory": {"file": "home.sqlite"}, "bridge": {"clock_start": start}})
+            runner = GraphRunner(folder, own) if runs is GraphRunner else InProcessRunner(own)
+            with closing(runner):
+                results.append(course(runner.run(sample)))
+    assert results[:2] == results[2:] and "yesterday at 08:30" in results[1].answer[0]

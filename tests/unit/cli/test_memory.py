@@ -233,3 +233,11 @@ def test_a_refusal_changes_nothing(words: list[Any], complaint: str, home: Path,
     verb, *rest = words
     assert complaint in refused(capsys, verb, home, *rest)
     assert "keyframes: 3" in said(capsys, "info", home)
+
+
+def test_now_may_be_given_for_a_simulated_clock(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    question = "Where was the kettle yesterday?"
+    assert "yesterday at" in said(capsys, "ask", home, question)
+    date = f"{datetime.fromtimestamp(NOON // SECOND + 3 * 86_400):%Y-%m-%dT%H:%M}"
+    assert "I have not seen it yesterday" in said(capsys, "ask", home, question, "--now", date)
+    assert "--now is '2026-02-31', which is no date" in refused(capsys, "ask", home, question, "--now", "2026-02-31")

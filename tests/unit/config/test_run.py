@@ -11,7 +11,7 @@ import pytest
 
 from eqa_nodes.cli.ask import Ask
 from eqa_nodes.cli.verbs import command_of
-from eqa_nodes.config.graph import merged
+from eqa_nodes.config.graph import SHARED, merged
 from eqa_nodes.config.run import ISOLATED, REPLAY, ROBOT, Replayed, RunConfig, image_size
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import decode, dumps, encode
@@ -133,3 +133,18 @@ def test_a_model_that_reads_labels_gets_them_without_captions() -> None:
     assert not RunConfig(answerer="vlm").settings.memory.labels
     assert RunConfig(answerer="label", model=ModelConfig(backend="simulated")
                      ).settings.memory.memory.perception.caption_items
+
+
+def test_a_date_of_the_clock_makes_the_nodes_use_simulated_time() -> None:
+    config = asked("--start", "2026-11-12T08:30+00:00")
+    assert config.settings.bridge.clock_start_ns == 1_794_472_200 * 10**9
+    assert config.parameters[SHARED]["use_sim_time"] is True
+    assert "use_sim_time" not in asked().parameters[SHARED] and not asked().settings.bridge.clock_start_ns
+    with pytest.raises(ConfigError, match="the start of the simulator's clock is '2026-02-31'"):
+        _ = asked("--start", "2026-02-31").settings
+
+
+def test_one_memory_file_of_all_runs(tmp_path: Path) -> None:
+    memory = asked("--memory-file", str(tmp_path / "home.sqlite")).settings.memory
+    assert memory.path_of("monday") == memory.path_of("tuesday") == tmp_path / "home.sqlite"
+    assert asked().settings.memory.path_of("mon/day").name != asked().settings.memory.path_of("tuesday").name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,13 @@ import yaml
 from eqa_nodes.config.graph import SHARED, read_file
 from eqa_nodes.config.nodes import BridgeSettings
 from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.ranges import date_ns
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES
 from eqa_nodes.launching.plans import fitted, planned
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.wire.graph import TOPICS, nodes_of
+from tests.fixtures.frames import frame
 from tests.fixtures.histories import walk
 from tests.fixtures.launch_plans import FILES, chosen, plan
 from tests.fixtures.meshes import Glb
@@ -29,6 +33,18 @@ def test_sim_starts_the_graph_with_checked_parameters(tmp_path: Path) -> None:
     assert written["explorer"]["policy"] == "random" and written["memory"]["labels"] is True
     assert written[SHARED]["robot.camera.width"] == 64 and written[SHARED]["use_sim_time"] is True
     assert not plan("sim", tmp_path / "alone").begin and plan("sim", tmp_path / "alone", headless="false").rviz
+
+
+def test_sim_starts_at_a_date_with_a_memory_that_knows_only_earlier_ones(tmp_path: Path) -> None:
+    file, day = tmp_path / "home.sqlite", {"start": "2026-11-12T08:30", "memory_file": str(tmp_path / "home.sqlite")}
+    run = plan("sim", tmp_path / "run", **day)
+    assert run.parameters["bridge"]["clock_start"] == day["start"] and run.sim_time
+    assert (run.parameters["memory"]["folder"], run.parameters["memory"]["file"]) == (str(tmp_path), file.name)
+    with closing(MemoryStore(file)) as store:
+        store.take(frame(date_ns("2026-11-12T08:31", "")), {})
+    with pytest.raises(ConfigError, match="has seen 2026-11-12T08:31:00 already: start it later"):
+        plan("sim", tmp_path / "again", **day)
+    assert plan("sim", tmp_path / "later", **{**day, "start": "2026-11-12T08:32"}).nodes
 
 
 def test_sim_takes_agents_and_data_sets_by_name(tmp_path: Path) -> None:
