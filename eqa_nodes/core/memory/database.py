@@ -81,6 +81,7 @@ CREATE TABLE IF NOT EXISTS watch_events (
     id INTEGER PRIMARY KEY AUTOINCREMENT, watch INTEGER NOT NULL, stamp_ns INTEGER NOT NULL,
     since_ns INTEGER NOT NULL, text TEXT NOT NULL, object INTEGER NOT NULL, keyframe INTEGER NOT NULL,
     looks TEXT NOT NULL, published INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS watch_events_to_publish ON watch_events (id) WHERE published = 0;
 CREATE TABLE IF NOT EXISTS seen (
     object INTEGER, keyframe INTEGER, pixels INTEGER NOT NULL, bbox TEXT NOT NULL, attributes TEXT NOT NULL,
     box BLOB NOT NULL, PRIMARY KEY (object, keyframe)) WITHOUT ROWID;

@@ -14,6 +14,7 @@ from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language.english import canonical, content_words, number
 from eqa_nodes.core.language.naming import by_head, in_group, known_names
 from eqa_nodes.core.language.query import Query, Thing
+from eqa_nodes.core.language.spelling import is_word
 from eqa_nodes.core.language.states import state_of
 from eqa_nodes.core.language.time_words import time_words
 from eqa_nodes.core.language.understanding import understand
@@ -92,6 +93,7 @@ class WatchStatement(NamedTuple):
         return (sum(values) >= least) != self.denied
 
 
+@lru_cache(maxsize=4096)
 def fits_kind(kind: str, name: str) -> bool:
     """Return whether a kind of object is what a name means: of "lamp" also a table lamp."""
     return (set(canonical(kind).split()) <= set(content_words(name)) or in_group(kind, name)
@@ -99,8 +101,8 @@ def fits_kind(kind: str, name: str) -> bool:
 
 
 def is_known_kind(name: str) -> bool:
-    """Return whether the language knows a kind of thing that memory may not have seen yet."""
-    return canonical(name) in _PEOPLE or any(word in known_names() for word in (name, canonical(name)))
+    """Return whether the language knows a kind of thing that memory may not have seen yet, if only as a word."""
+    return canonical(name) in _PEOPLE or name in known_names() or all(map(is_word, name.split()))
 
 
 def fits_room(room: str, name: str) -> bool:

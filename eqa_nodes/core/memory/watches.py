@@ -159,12 +159,12 @@ def watches(db: Database) -> list[MemoryWatch]:
 
 def unpublished(db: Database) -> list[WatchEvent]:
     """Return the events that are not marked as published, oldest first."""
-    return _events(db, "WHERE NOT published", ())
+    return _events(db, "WHERE published = 0", ())
 
 
 def mark_published(db: Database, event: int) -> None:
     """Mark events up to an id as published, inside a transaction."""
-    db.execute("UPDATE watch_events SET published = 1 WHERE id <= ? AND NOT published", (event,))
+    db.execute("UPDATE watch_events SET published = 1 WHERE id <= ? AND published = 0", (event,))
 
 
 def _events(db: Database, where: str, values: tuple[int, ...]) -> list[WatchEvent]:
@@ -196,11 +196,15 @@ def check(db: Database, look: WatchedLook) -> None:
 def _update(db: Database, number: int, statement: WatchStatement, look: WatchedLook, facts: list[_Fact], since_ns: int,
             reported: bool) -> None:
     """Write what a look says of the things of a statement, and the event if it has become true."""
-    _write_values(db, number, facts)
-    values = _values(db, number)
+    known = _values(db, number)
+    changed = [fact for fact in facts if known.get(fact.object) != fact.value]
+    _write_values(db, number, changed)
+    known.update((fact.object, fact.value) for fact in changed)
+    values = [value for value in known.values() if value is not None]
     cause = next((fact for fact in facts if fact.value is not None and fact.value != statement.denied), None)
     if not values:
         return
+    before = since_ns, reported
     if not statement.true(values):
         since_ns, reported = 0, False
     elif cause is not None:
@@ -208,7 +212,8 @@ def _update(db: Database, number: int, statement: WatchStatement, look: WatchedL
         if not reported and look.stamp_ns - since_ns >= statement.lasts_ns:
             _write_event(db, number, look, since_ns, cause)
             reported = True
-    db.execute("UPDATE watches SET since_ns = ?, reported = ? WHERE number = ?", (since_ns, reported, number))
+    if (since_ns, reported) != before:
+        db.execute("UPDATE watches SET since_ns = ?, reported = ? WHERE number = ?", (since_ns, reported, number))
 
 
 def _facts(db: Database, statement: WatchStatement, look: WatchedLook) -> Iterator[_Fact]:
@@ -301,9 +306,9 @@ def _write_values(db: Database, number: int, facts: list[_Fact], value: int | No
                                                      for f in facts if f.value is not None))
 
 
-def _values(db: Database, number: int) -> list[bool]:
-    """Return what the last looks say of all things of a watch."""
-    return [bool(value) for value, in db.execute("SELECT value FROM watched WHERE watch = ?", (number,))]
+def _values(db: Database, number: int) -> dict[int, bool | None]:
+    """Return what the last looks say of all things of a watch, by object."""
+    return {i: bool(value) for i, value in db.execute("SELECT object, value FROM watched WHERE watch = ?", (number,))}
 
 
 def _begin(db: Database, number: int, statement: WatchStatement, reported: bool) -> None:
@@ -319,7 +324,7 @@ def _begin(db: Database, number: int, statement: WatchStatement, reported: bool)
         _write_values(db, number, [_Fact(i, value)])
         if value is not None and value != statement.denied:
             newest_ns = max(newest_ns, last_ns, gone_ns)
-    values = _values(db, number)
+    values = [value for value in _values(db, number).values() if value is not None]
     true = bool(values) and newest_ns > 0 and statement.true(values)
     db.execute("UPDATE watches SET since_ns = ?, reported = ? WHERE number = ?",
                (newest_ns if true else 0, true and (reported or not statement.lasts_ns), number))
