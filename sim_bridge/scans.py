@@ -187,7 +187,7 @@ def _single(place: str, folder: Path | None) -> SceneFiles:
     """Return a file and its companions: the path as given, else relative to the folder of scans."""
     path = Path(place)
     outside = path.is_absolute() or ".." in path.parts
-    tried = [path] if folder is None or outside else [path, folder / path]
+    tried = [path] if folder is None or outside else [path, folder / path, folder / "scenes" / path]
     file = next((p for p in tried if p.is_file()), None)
     if file is None:
         raise UnknownScene(f"there is no scene file {' nor '.join(str(p.absolute()) for p in tried)}")

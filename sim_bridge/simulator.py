@@ -23,6 +23,21 @@ def height_of(point: Point) -> float:
     return point[2] if len(point) > 2 else 0.0
 
 
+class SceneEdit(NamedTuple):
+    """Changes to a scene that is read from a file. Only `mesh:` scenes can be edited.
+
+    hidden: paths of nodes that are left out with everything below them, such as "flat/doors/door 3"; scale: along x, y
+    and z of the map; offset: metres, map frame, added after scaling.
+    """
+
+    hidden: tuple[str, ...] = ()
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+AS_STORED = SceneEdit()
+
+
 @dataclass(frozen=True)
 class EpisodeSetup:
     """Scene, robot and start of an episode. start: start pose, None = the scene's own one for this seed.
@@ -38,11 +53,19 @@ class EpisodeSetup:
     robot: RobotModel = RobotModel()
     start_height_m: float = 0.0
     clock_ns: int = 0
+    edit: SceneEdit = AS_STORED
 
     @classmethod
     def of(cls, sample: Sample, robot: RobotModel, clock_ns: int = 0) -> EpisodeSetup:
         """Return the setup in which a simulated robot answers a question."""
         return cls(sample.scene, sample.id, sample.start, sample.seed, robot, sample.start_height_m or 0.0, clock_ns)
+
+
+def check_edit(episode: EpisodeSetup, edits: bool = False) -> None:
+    """Raise SimulatorError if an episode changes its scene and the simulator cannot do so."""
+    if episode.edit != AS_STORED and not edits:
+        raise SimulatorError(f"the scene {episode.scene!r} cannot be changed, only mesh: scenes can: leave out hidden "
+                             "nodes, scale and offset, or open its file with mesh:")
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +156,14 @@ class Viewing(Simulator, Protocol):
 
         The time of one action passes. Raises SimulatorError before a reset, BadPose for an invalid pose.
         """
+
+
+@runtime_checkable
+class StraightDrives(Simulator, Protocol):
+    """A simulator that finds out cheaply whether two points are joined by a straight drive."""
+
+    def straight(self, a: Point, b: Point) -> bool:
+        """Privileged: return whether the robot can drive straight from a to b; ends may be slightly off the floor."""
 
 
 class HandlingResult(NamedTuple):

@@ -16,7 +16,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.rays import Image
-from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Step, arc, turned
+from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Step, arc, check_edit, turned
 
 SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # maximum length of a straight piece of a path, maximum turn of a piece of an arc
 
@@ -53,6 +53,7 @@ class Walker(ABC):
     A world adds labels, geodesic and shortest_path, and the four abstract methods at the end.
     """
 
+    edits = False  # whether it carries out SceneEdit
     short_m = SUBSTEP_M / 2  # an atomic drive that ends farther from its target has collided
 
     def __init__(self) -> None:
@@ -66,6 +67,7 @@ class Walker(ABC):
 
     def reset(self, episode: EpisodeSetup) -> Step:
         """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
+        check_edit(episode, self.edits)
         pose, self._height_m = self._enter(episode)
         self._stamp_ns = max(self._stamp_ns, episode.clock_ns)
         self._robot, self._pose, self._look_deg = episode.robot, Pose2(*map(float, pose)), 0.0

@@ -70,7 +70,7 @@ AGENTS = Registry("agent", "eqa_nodes.agents", {
 DEFAULT_AGENT = "label"
 
 READERS = Registry("data set", "eqa_nodes.readers", {
-    "embodied-eval": "eqa_nodes.bench.embodied.tasks:EmbodiedEvalReader",
+    "embodied-eval": "eqa_nodes.bench.embodied.files:EmbodiedEvalReader",
     "express": "eqa_nodes.bench.readers.express:ExpressReader",
     "exploraqa": "eqa_nodes.bench.readers.explora:ExploraReader",
     "hm-eqa": "eqa_nodes.bench.readers.hm_eqa:HmEqaReader",

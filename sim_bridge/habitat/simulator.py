@@ -42,7 +42,7 @@ from sim_bridge.habitat.session import (
 from sim_bridge.habitat.wire import SharedImages
 from sim_bridge.mesh.load import map_from_file, stage_config_of
 from sim_bridge.scans import SceneFiles, fault_of, find_scan
-from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, height_of, turned
+from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, check_edit, height_of, turned
 
 Position = tuple[float, float, float]
 ON_M = 0.05  # maximum distance of a start from the mesh on the floor plan, metres: one of its cells
@@ -198,6 +198,7 @@ class HabitatSimulator:
         Raises UnknownScene, SimulatorError if the scene cannot be opened or has no floor, and BadPose, which names
         the nearest free pose, for a start off the floor.
         """
+        check_edit(episode)
         self._step = None
         self._robot = episode.robot
         opened = self._open(scan_of(episode.scene, self._folder), episode)

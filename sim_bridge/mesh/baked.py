@@ -30,6 +30,7 @@ from sim_bridge.mesh.ground import CompactHeightfield
 from sim_bridge.mesh.load import TriangleScene, load_mesh, map_from_file
 from sim_bridge.mesh.model import Pyramids, shown_as_stored
 from sim_bridge.scans import SceneFiles
+from sim_bridge.simulator import AS_STORED, SceneEdit
 
 MIN_FACES = 100_000  # a smaller scan opens as fast without a cache
 MAX_BYTES = 1 << 31  # size limit of one file: larger ones would fill the disk and be as slow to read as to compute
@@ -39,14 +40,14 @@ log = logging.getLogger(__name__)
 
 
 class BakedScan:
-    """A scan, opened from its cache if that exists and matches."""
+    """A scan, opened from its cache if that exists and matches. A scan with changes is not cached."""
 
-    def __init__(self, scan: SceneFiles) -> None:
+    def __init__(self, scan: SceneFiles, edit: SceneEdit = AS_STORED) -> None:
         """Raises what load_mesh raises."""
         self._glb = scan.glb
-        self._digest = _digest_of(scan)
+        self._digest = _digest_of(scan) if edit == AS_STORED else ""
         arrays = self._read("scene")
-        self.scene = _scene_of(arrays) if arrays is not None else load_mesh(scan)
+        self.scene = _scene_of(arrays) if arrays is not None else load_mesh(scan, edit=edit)
         self._large = len(self.scene.faces) >= MIN_FACES
         if arrays is None:
             self._write("scene", _arrays_of(self.scene))

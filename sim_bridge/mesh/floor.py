@@ -190,6 +190,19 @@ class MeshPaths:
         kept = _pulled(self._floor.ground, points, places, self._floor.radius_m - SLACK_M)
         return [(float(x), float(y), float(z)) for x, y, z in points[kept]]
 
+    def straight(self, a: At, b: At) -> bool:
+        """Return whether a straight drive joins two points.
+
+        Each end stands for the free point nearest to it within SNAP_M, on the floor nearest to its height.
+        """
+        if not all(map(math.isfinite, (*a, *b))):
+            return False
+        ground, radius = self._floor.ground, self._floor.radius_m - SLACK_M
+        standing = self._floor.area > 0
+        (first, x, y), (last, to_x, to_y) = (cells.foot(ground, standing, *end, STOREY_M, radius, SNAP_M)
+                                             for end in (a, b))
+        return first != NONE and last != NONE and cells.straight(ground, first, x, y, to_x, to_y, radius) == last
+
     def _place(self, end: At) -> int:
         return int(cells.place_at(self._floor.ground, *end, STOREY_M, self._floor.radius_m))
 

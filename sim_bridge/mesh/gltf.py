@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,8 @@ from sim_bridge.mesh.model import (
     shown_as_stored,
 )
 
+log = logging.getLogger(__name__)
+
 _JSON, _BIN, _TRIANGLES = 0x4E4F534A, 0x004E4942, 4
 _TYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTH = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
@@ -42,10 +45,10 @@ _WRAP = {10497: REPEAT, 33071: CLAMP, 33648: MIRROR}
 _READ = {"KHR_materials_unlit", "KHR_mesh_quantization", "KHR_texture_transform", "KHR_texture_basisu"}
 
 
-def read_glb(path: Path) -> MeshFile:
+def read_glb(path: Path, hidden: Sequence[str] = ()) -> MeshFile:
     """Return a GLB's or glTF's triangles with the transforms of the scene graph applied.
 
-    The instances of a mesh share all arrays except their corners.
+    The instances of a mesh share all arrays except their corners. hidden: paths of nodes to leave out (SceneEdit).
     Raises UnknownScene if it or a file that it needs cannot be read, SimulatorError if it is damaged, needs
     unsupported features or refers to files outside its folder.
     """
@@ -53,7 +56,7 @@ def read_glb(path: Path) -> MeshFile:
     try:
         chunks = _chunks(path, data) if path.suffix.lower() == ".glb" else (json.loads(data), memoryview(b""))
         with np.errstate(all="ignore"):  # values that are not numbers are reported when all parts are joined
-            return _Gltf(path, *chunks).model()
+            return _Gltf(path, *chunks).model(_Hidden(hidden))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
             struct.error) as error:
         raise broken(path, f"not a sound GLB ({type(error).__name__}: {error})") from error
@@ -93,6 +96,21 @@ def _at(shape: _Shape, place: np.ndarray, name: str) -> Submesh:
                    name)
 
 
+class _Hidden:
+    """Paths of nodes that are left out, compared without the name of the scene and of a single root of the file."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = {path.partition("/")[2] or path for path in paths}
+        self.missing = set(self._paths)
+
+    def __contains__(self, path: str) -> bool:
+        for form in (path, path.partition("/")[2]) if self._paths else ():
+            if form in self._paths:
+                self.missing.discard(form)
+                return True
+        return False
+
+
 class _Gltf:
     def __init__(self, path: Path, document: dict[str, Any], binary: memoryview) -> None:
         self._path, self._doc, self._binary = path, document, binary
@@ -104,32 +122,37 @@ class _Gltf:
             raise SimulatorError(f"{path}: needs {', '.join(missing)}, which is not read: export the scan without "
                                  "compression (e.g. `gltf-transform copy in.glb out.glb`)")
 
-    def model(self) -> MeshFile:
-        """Return the whole file. Raises the errors that read_glb converts."""
+    def model(self, hidden: _Hidden) -> MeshFile:
+        """Return the file without the hidden nodes. Raises the errors that read_glb converts."""
         parts = []
-        for node, place in self._placed():
+        for node, place in self._placed(hidden):
             number = int(node["mesh"])
             for which in range(len(self._doc["meshes"][number]["primitives"])):
                 shape = self._shape(number, which)
                 if shape is not None:
                     parts.append(_at(shape, place, str(node.get("name", ""))))
+        if hidden.missing:
+            log.warning("%s has no nodes %s, which are to be left out", self._path, ", ".join(sorted(hidden.missing)))
         return MeshFile(parts, [self._image(i, image) for i, image in enumerate(self._doc.get("images", []))])
 
-    def _placed(self) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
+    def _placed(self, hidden: _Hidden) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         """Yield each node that has a mesh with its transform (4, 4), parents first, in the file's order."""
         nodes, scenes = self._doc.get("nodes", []), self._doc.get("scenes", [])
         roots = scenes[self._doc.get("scene", 0)].get("nodes", []) if scenes else range(len(nodes))
-        waiting, seen = [(i, np.eye(4)) for i in reversed(roots)], set()
+        waiting, seen = [(i, np.eye(4), "") for i in reversed(roots)], set()
         while waiting:
-            number, above = waiting.pop()
+            number, above, path = waiting.pop()
             if number in seen or number < 0:
                 raise ValueError(f"node {number} stands twice in the scene graph")
             seen.add(number)
             node = nodes[number]
+            path += f"{node.get('name', '')}"
+            if path in hidden:
+                continue
             place = above @ _transform(node)
             if "mesh" in node:
                 yield node, place
-            waiting += [(i, place) for i in reversed(node.get("children", []))]
+            waiting += [(i, place, f"{path}/") for i in reversed(node.get("children", []))]
 
     def _shape(self, mesh: int, number: int) -> _Shape | None:
         """Return the triangles of a primitive in the frame of its mesh; None for points and lines."""

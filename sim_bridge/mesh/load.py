@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from sim_bridge.mesh.model import (
 from sim_bridge.mesh.soup import read_soup
 from sim_bridge.rays import RayScene
 from sim_bridge.scans import PART, SceneFiles
+from sim_bridge.simulator import AS_STORED, SceneEdit
 
 Z_UP = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))  # up, front
 Y_UP = ((0.0, 1.0, 0.0), (0.0, 0.0, -1.0))
@@ -96,11 +97,19 @@ READERS = {".glb": read_glb, ".gltf": read_glb, ".obj": read_soup, ".ply": read_
 FARTHEST_M = 1e6  # beyond this float32 does not resolve centimetres, and most such files are broken
 
 
-def read_model(path: Path) -> MeshFile:
-    """Return the content of a file, read according to its suffix. Raises UnknownScene, SimulatorError."""
-    if path.suffix.lower() not in READERS:
+def read_model(path: Path, hidden: Sequence[str] = ()) -> MeshFile:
+    """Return the content of a file, read according to its suffix. Raises UnknownScene, SimulatorError.
+
+    hidden: as in SceneEdit; only glTF files have nodes.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in READERS:
         raise UnknownScene(f"{path}: a scan is one of {', '.join(sorted(READERS))}")
-    return READERS[path.suffix.lower()](path)
+    if not hidden:
+        return READERS[suffix](path)
+    if READERS[suffix] is not read_glb:
+        raise SimulatorError(f"{path} has no nodes that could be left out, such as {hidden[0]!r}: use a .glb file")
+    return read_glb(path, hidden)
 
 
 def joined(model: MeshFile, path: Path, map_from_file: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -275,8 +284,8 @@ class TriangleScene:
     labels: dict[int, Label]
 
 
-def load_mesh(scan: SceneFiles, labels: bool | None = None) -> TriangleScene:
-    """Return the triangles of a scan with their appearance.
+def load_mesh(scan: SceneFiles, labels: bool | None = None, edit: SceneEdit = AS_STORED) -> TriangleScene:
+    """Return the triangles of a scan with their appearance, after the changes of `edit`.
 
     labels: True = required, False = not read, None = read if they exist. Raises UnknownScene for missing files,
     SimulatorError for files that are damaged, empty or need unsupported features.
@@ -285,9 +294,11 @@ def load_mesh(scan: SceneFiles, labels: bool | None = None) -> TriangleScene:
         raise UnknownScene(f"{scan.place}: only {scan.basis_glb} is there, and {BASIS_REMEDY}")
     if scan.glb is None:
         raise UnknownScene(f"{scan.place}: it has no mesh file (.glb, .obj, .ply)")
-    model = read_model(scan.glb)
+    model = read_model(scan.glb, edit.hidden)
     used = model.used()
     vertices, faces = joined(model, scan.glb, map_from_file(scan))
+    if (edit.scale, edit.offset) != (AS_STORED.scale, AS_STORED.offset):
+        vertices = (vertices * np.array(edit.scale) + edit.offset).astype(np.float32)
     instance, known = labels_of(scan, model, vertices, faces, labels)
     lit = [part.colour is None and part.material.image < 0 for part in model.parts]
     return TriangleScene(

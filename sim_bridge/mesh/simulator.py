@@ -19,7 +19,7 @@ from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, MeshFloor, MeshPaths
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.rays import Image, later
 from sim_bridge.scans import SceneFiles, find_scan
-from sim_bridge.simulator import EpisodeSetup
+from sim_bridge.simulator import AS_STORED, EpisodeSetup, SceneEdit
 from sim_bridge.walker import At, Walker
 
 PREFIX = "mesh:"
@@ -66,19 +66,20 @@ class MeshWorld:
 
 
 @lru_cache(maxsize=_KEPT)
-def _loaded(scan: SceneFiles, changed_ns: int) -> MeshWorld:
-    return MeshWorld(BakedScan(scan))
+def _loaded(scan: SceneFiles, edit: SceneEdit, changed_ns: int) -> MeshWorld:
+    return MeshWorld(BakedScan(scan, edit))
 
 
-def world(scan: SceneFiles) -> MeshWorld:
-    """Return the world of a scan, cached until its file changes. Raises what load_mesh raises."""
-    return _loaded(scan, scan.glb.stat().st_mtime_ns if scan.glb else 0)
+def world(scan: SceneFiles, edit: SceneEdit = AS_STORED) -> MeshWorld:
+    """Return the world of a scan after changes, cached until its file changes. Raises what load_mesh raises."""
+    return _loaded(scan, edit, scan.glb.stat().st_mtime_ns if scan.glb else 0)
 
 
 class MeshSimulator(Walker):
     """One robot in one scan at a time. Implements sim_bridge.simulator.Driving."""
 
     traits = SimulatorTraits(scans=True)
+    edits = True
     short_m = 1e-5  # threshold from which habitat_sim's agent reports a collision
 
     def __init__(self, scenes: Path | None = None) -> None:
@@ -106,6 +107,10 @@ class MeshSimulator(Walker):
             return []
         return [(x, y) for x, y, _ in self._paths().shortest(*ends)]
 
+    def straight(self, a: Point, b: Point) -> bool:
+        """Privileged: return whether a straight drive joins two points, which may be SNAP_M off the free floor."""
+        return self._paths().straight(self._on_floor(a), self._on_floor(b))
+
     def close(self) -> None:
         """Forget the world; a second call does nothing."""
         super().close()
@@ -126,7 +131,7 @@ class MeshSimulator(Walker):
         if not episode.scene.startswith(PREFIX):
             raise UnknownScene(f"unknown scene {episode.scene!r}: known are {PREFIX}<data set>/<scene> and {PREFIX}"
                                "<path of a GLB, OBJ or PLY file>")
-        place = world(find_scan(episode.scene.removeprefix(PREFIX), self._scenes))
+        place = world(find_scan(episode.scene.removeprefix(PREFIX), self._scenes), episode.edit)
         pose, height = _start(place.floor(episode.robot), episode)
         self._world, self._start_height_m = place, place.seen_height((pose.x, pose.y, height))
         return pose, self._start_height_m

@@ -12,8 +12,8 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 
+from eqa_nodes.bench.embodied.agents import ScriptedAgent
 from eqa_nodes.bench.embodied.loop import run_task
-from eqa_nodes.bench.embodied.runner import ScriptedAgent
 from eqa_nodes.bench.embodied.tasks import ANSWER, INTERACTION, Predicate, Task, TaskOption
 from eqa_nodes.bench.embodied.world import CAMERA, SimulatedWorld
 from eqa_nodes.bench.house.graph import Planner, TaskPlan, graph_of

@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
-from eqa_nodes.core.types.samples import ALLOWED_POSES, Sample
+from eqa_nodes.core.types.samples import ALLOWED_POSES, Sample, TaskCounts
 
 Point = tuple[float, ...]  # x, y, and the height of the floor if the data set has it; metres
 
@@ -48,7 +48,7 @@ class QuestionScore:
     without a trace. judged: True = it asks for an answer, False = scored by predicates only. limit: the limit that
     ended the search, in words, "" = none. source: data set of the scan ("hm3d", "scannet"), "" = no scan. multi_floor:
     whether the recorded path changes floor. blind_calls, blind_tokens, blind_money: costs of the blind answer, not
-    included in other counts. succeeded, endless: as in Prediction.
+    included in other counts. succeeded, endless, counts: as in Prediction.
     """
 
     id: str
@@ -85,6 +85,7 @@ class QuestionScore:
     blind_money: float = 0.0
     succeeded: bool | None = None
     endless: bool = False
+    counts: TaskCounts | None = None
 
     @property
     def unscored(self) -> bool:
@@ -135,7 +136,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         prediction.predicates, allowed if isinstance(allowed, int) else None, bool(sample.answer), receipt.money,
         poses.number, receipt.limit, source_of(sample), sample.metadata.get("multi_floor") is True,
         guess.calls, guess.tokens_in + guess.tokens_out, guess.money,
-        prediction.succeeded, prediction.endless)
+        prediction.succeeded, prediction.endless, prediction.counts)
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> JudgeMark:

@@ -13,6 +13,7 @@ from eqa_nodes.core.storage.codec import loads, write_bytes
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import TaskCounts
 
 PREDICTIONS = "predictions.jsonl"
 
@@ -27,6 +28,7 @@ class Prediction:
     published distance from the last position to the target, metres; None: the scorer measures it.
     succeeded: published success of the task; None: it succeeded if all its predicates are true. endless:
     the path counts as infinite, because the published results have lengths but none for this question.
+    counts: interactions and unusable replies of a task, None = it is none, or they are not known.
     """
 
     id: str
@@ -41,6 +43,7 @@ class Prediction:
     target_m: float | None = None
     succeeded: bool | None = None
     endless: bool = False
+    counts: TaskCounts | None = None
 
     @property
     def failed(self) -> bool:

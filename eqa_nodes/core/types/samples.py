@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Point, Pose2
@@ -70,9 +70,24 @@ def history_of(sample: Sample) -> str:
     return name
 
 
+class TaskCounts(NamedTuple):
+    """What an agent did in a task: interactions, those that succeeded, and replies that named no option.
+
+    ended_by: the error of such a reply at the last step ("no option match", "option out of range"), "" = none.
+    """
+
+    interactions: int = 0
+    succeeded: int = 0
+    unusable: int = 0
+    ended_by: str = ""
+
+
 @dataclass(frozen=True)
 class EpisodeResult:
-    """The result of an episode. bag: path of its recording, None if not recorded. predicates: as in Prediction."""
+    """The result of an episode. bag: path of its recording, None if not recorded.
+
+    predicates, counts: as in Prediction.
+    """
 
     sample_id: str
     answer: Answer
@@ -80,6 +95,7 @@ class EpisodeResult:
     trace: EpisodeTrace | None = None
     bag: Path | None = None
     predicates: tuple[bool, ...] = ()
+    counts: TaskCounts | None = None
 
 
 class EpisodeRunner(Protocol):

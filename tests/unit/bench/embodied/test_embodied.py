@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.embodied.agents import ModelAgent, ModelAgentSettings, RandomAgent, ScriptedAgent, make_agent
+from eqa_nodes.bench.embodied.files import read_tasks, record_of, write_tasks
 from eqa_nodes.bench.embodied.graph import NavigationGraph
 from eqa_nodes.bench.embodied.loop import TaskOutcome, run_task
-from eqa_nodes.bench.embodied.predicates import EpisodeFacts, holds
-from eqa_nodes.bench.embodied.runner import ModelAgent, RandomAgent, ScriptedAgent, TaskRunner, make_agent
+from eqa_nodes.bench.embodied.runner import TaskRunner
 from eqa_nodes.bench.embodied.tasks import (
     DOWN,
     FORWARD,
     LEFT,
-    PARAMETERS,
     RIGHT,
     UP,
     GraphPoint,
     Predicate,
     Task,
-    TaskOption,
     check_doable,
-    read_tasks,
-    record_of,
     sample_of,
     task_in,
-    write_tasks,
 )
 from eqa_nodes.bench.embodied.world import Done, SimulatedWorld
 from eqa_nodes.bench.judges.offline import OfflineJudge
@@ -44,67 +38,12 @@ from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.samples import opened_by
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, SimulatorError
-from eqa_nodes.core.types.geometry import Pose2, Transform, wrap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.samples import TASKS
-from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.junk_records import FUZZ, JUNK, refusal
-
-POINTS = (GraphPoint(0, 0.0, 0.0), GraphPoint(1, 2.0, 0.0), GraphPoint(2, 2.0, 2.0), GraphPoint(3, 0.0, 2.0))
-TASK = Task(4, "AttrQA", "house:7", "Is the lamp on? Come back.", Pose2(0.1, 0.0, 0.0),
-            (TaskOption("Answer", "yes"), TaskOption("Answer", "no"),
-             TaskOption("Interaction", "pick up the mug", "pick", 9)),
-            (Predicate("choose", right_answer_content="yes"), Predicate("agent_pass", point=1)),
-            POINTS, ((0, 1), (1, 2), (0, 3)), 2, (FORWARD, "yes"))
-
-
-class Plain:
-    """A world without walls in which thing 9 can be picked up, and nothing else done."""
-
-    def __init__(self, shut: bool = False) -> None:
-        self.objects: dict[int, dict[str, str]] = {9: {"state": "on", "relation": "on"}}
-        self.taken, self.shut, self.frames = 0, shut, 0
-
-    def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
-        self.taken = 0
-        return self.see()
-
-    def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
-        return self.see()
-
-    def path_length(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
-        return math.inf if self.shut else math.dist(a, b)
-
-    def handle(self, action: str, obj: int) -> Done:
-        if action != "pick" or obj not in self.objects:
-            return Done(False, "it is out of reach")
-        self.taken = obj
-        return Done(True)
-
-    def see(self) -> Frame:
-        self.frames += 1
-        return Frame(self.frames, np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8), np.float32),
-                     Intrinsics(8, 8, 4.0, 4.0, 4.0, 4.0), Transform.identity(), Transform.identity())
-
-    def position(self, obj: int) -> tuple[float, float, float]:
-        return (2.0, 1.0, 0.7)
-
-    def attributes(self, obj: int) -> Mapping[str, str]:
-        return self.objects[obj]
-
-    def support(self, obj: int) -> int:
-        return 5
-
-    def share(self, obj: int) -> float:
-        return 0.01
-
-    def held(self) -> int:
-        return self.taken
-
-
-def do(script: list[str], task: Task = TASK, **more: Any) -> TaskOutcome:
-    return run_task(task, more.pop("world", Plain()), ScriptedAgent({task.index: script}), **more)
+from tests.fixtures.tasks import NO, TASK, YES, Plain, do
 
 
 def test_files_round_trip(tmp_path: Path) -> None:
@@ -218,42 +157,6 @@ def test_turning_one_way_faces_every_neighbour(places: list[tuple[float, float]]
     assert all(any(abs(wrap(b - f)) <= math.radians(1.0) + 1e-9 for f in faced) for b in bearings)
 
 
-def test_every_predicate_has_a_check_and_both_values() -> None:
-    facts, places = Plain(), {p.id: (p.x, p.y) for p in POINTS}
-    facts.taken = 9
-    there = EpisodeFacts(places, 1, {0, 1}, {9}, {"pick up the mug"}, "yes")
-    base: dict[str, Any] = {"right_answer_content": "yes", "point": 1, "object": 9, "support": 5,
-                            "action_text": "pick up the mug"}
-    wrong: dict[str, Any] = {**base, "right_answer_content": "no", "point": 3, "support": 6, "action_text": "x"}
-    told = {kind: (holds(Predicate(kind, **base), facts, there), holds(Predicate(kind, **wrong), facts, there))
-            for kind in PARAMETERS}
-    assert all(type(value) is bool for pair in told.values() for value in pair)
-    assert {kind for kind, pair in told.items() if pair == (True, False)} == {
-        "choose", "agent_at", "agent_pass", "special_action_success", "on"}
-    assert told["agent_near"] == told["grab"] == told["grab_once"] == told["looking_at"] == (True, True)
-    assert told["switched_on"] == (True, True) and told["switched_off"] == told["open"] == told["in"] == (False, False)
-    away = EpisodeFacts(places, 3)
-    assert not any(holds(Predicate(kind, **base), facts, away) for kind in ("agent_near", "grab_once", "agent_pass"))
-    assert holds(Predicate("at", object=9, point=1), facts, away) is False  # 1 m beside the point
-
-
-@pytest.mark.parametrize(("kind", "place", "holding"), [
-    ("agent_near", (2.0, 1.5, 0.7), True), ("agent_near", (2.0, 1.51, 0.7), False),  # the agent is at (2, 0)
-    ("at", (2.3, 0.0, 0.7), True), ("at", (2.0, 0.31, 0.7), False)])
-def test_how_near_is_near(kind: str, place: tuple[float, float, float], holding: bool) -> None:
-    facts = Plain()
-    facts.position = lambda obj: place  # type: ignore[method-assign]
-    so_far = EpisodeFacts({p.id: (p.x, p.y) for p in POINTS}, 1)
-    assert holds(Predicate(kind, object=9, point=1), facts, so_far) is holding
-
-
-@pytest.mark.parametrize(("pixels", "holding"), [(400, True), (399, False)])
-def test_a_thing_is_looked_at_when_it_fills_enough_of_the_image(pixels: int, holding: bool) -> None:
-    facts = Plain()
-    facts.share = lambda obj: pixels / (640 * 480)  # type: ignore[method-assign]
-    assert holds(Predicate("looking_at", object=9), facts, EpisodeFacts({0: (0.0, 0.0)}, 0)) is holding
-
-
 def test_a_task_is_done_when_all_predicates_hold() -> None:
     outcome = do([FORWARD, "yes"])
     assert outcome.predicates == (True, True) and outcome.answer == "yes" and outcome.metres == 2.0
@@ -264,8 +167,10 @@ def test_a_task_is_done_when_all_predicates_hold() -> None:
 
 def test_an_answer_is_final() -> None:
     assert [log.done_after_action for log in do(["no", FORWARD, "yes"]).steps] == [-1]
-    early = do(["yes", FORWARD])  # right, but it has not been where it should
-    assert early.predicates == (True, False) and len(early.steps) == 1
+    early = do(["yes", FORWARD], max_steps=3)  # right, but it has not been where it should: the task goes on
+    assert [log.done_after_action for log in early.steps] == [0, 0, 0]
+    assert [log.predicates_done for log in early.steps] == [(1, 0), (0, 1), (0, 1)]  # right only when it is given
+    assert do(["yes", FORWARD, "yes"]).done
 
 
 @pytest.mark.parametrize(("script", "done"), [
@@ -279,10 +184,10 @@ def test_predicates_end_with_the_first_that_can_no_longer_be(script: list[str], 
 def test_steps_end_a_task_and_wasted_ones_count() -> None:
     outcome = do([LEFT, "fly", RIGHT], max_steps=5)
     assert len(outcome.steps) == 5 and not all(outcome.predicates)
-    assert [log.action_error for log in outcome.steps] == ["", "'fly' is not on the menu", "", "the script has ended",
+    assert [log.unusable for log in outcome.steps] == ["", "'fly' is not on the menu", "", "the script has ended",
                                                            "the script has ended"]
     assert outcome.steps[1].feedback.startswith("failed") and outcome.steps[1].action_choice == -1
-    assert outcome.steps[-1].options == ("yes", "no")  # of a question, the last step offers nothing but answers
+    assert outcome.steps[-1].options == (YES, NO)  # of a question, the last step offers nothing but answers
 
 
 def test_what_is_in_the_way_stops_the_agent() -> None:
@@ -298,22 +203,23 @@ def test_handling_is_told_to_the_predicates() -> None:
 
 def replies(*said: str | Exception) -> tuple[ScriptedBackend, TaskOutcome]:
     backend = ScriptedBackend(list(said))
-    return backend, run_task(TASK, Plain(), ModelAgent(backend, max_images=2))
+    return backend, run_task(TASK, Plain(), ModelAgent(backend, ModelAgentSettings(max_images=2)))
 
 
 def test_a_model_picks_by_number() -> None:
     backend, outcome = replies('{"thought": "ahead", "option": 1}', 'Sure: {"option": 6}')
-    assert [log.action for log in outcome.steps] == [FORWARD, "yes"]
+    assert [log.action for log in outcome.steps] == [FORWARD, YES]
     assert outcome.steps[0].thought == "ahead" and all(outcome.predicates)
     text = "\n".join(part for part in backend.requests[1][1].parts if isinstance(part, str))
-    assert '1. "move forward" -> success' in text and "[6] yes" in text and '"Is the lamp on? Come back."' in text
+    assert '1. "move forward" -> success' in text and '[6] answer "yes"' in text
+    assert '"Is the lamp on? Come back."' in text
     assert sum(isinstance(part, bytes) for part in backend.requests[1][1].parts) == 2  # before, and now
 
 
 @pytest.mark.parametrize("said", ['"6"', "6.0", '"[6]"', '"[6] yes"', '"6."', '"yes"', '" Yes "'])
 def test_an_option_is_read_as_models_write_it(said: str) -> None:
     backend, outcome = replies('{"option": 1}', f'{{"option": {said}}}')
-    assert [log.action for log in outcome.steps] == [FORWARD, "yes"]
+    assert [log.action for log in outcome.steps] == [FORWARD, YES]
     assert len(backend.requests) == 2
 
 
@@ -321,14 +227,14 @@ def test_an_option_is_read_as_models_write_it(said: str) -> None:
                                   "NaN"])
 def test_what_names_no_option_is_asked_once_more(said: str) -> None:
     backend, outcome = replies('{"option": 1}', f'{{"option": {said}}}', '{"option": 6}')
-    assert [log.action for log in outcome.steps] == [FORWARD, "yes"]
+    assert [log.action for log in outcome.steps] == [FORWARD, YES]
     assert len(backend.requests) == 3
 
 
 def test_off_the_menu_is_asked_once_more_and_then_wasted() -> None:
     backend, outcome = replies('{"option": 99}', '{"option": 1}', "gibberish", '{"option": 0}', '{"option": 6}')
-    assert [log.action for log in outcome.steps] == [FORWARD, "", "yes"]
-    assert "no option match" in outcome.steps[1].action_error and "from 1 to" in outcome.steps[1].action_error
+    assert [log.action for log in outcome.steps] == [FORWARD, "", YES]
+    assert "no option match" in outcome.steps[1].unusable and "from 1 to" in outcome.steps[1].unusable
     assert len(backend.requests) == 5
 
 
@@ -359,9 +265,11 @@ def test_a_run_is_resumed_scored_and_kept_as_files(tmp_path: Path) -> None:
     assert [q.sigma for q in scores.questions] == [5, None]
     folder = tmp_path / "trajectories" / "traj0004"
     assert sorted(p.name for p in folder.iterdir()) == ["0000.png", "0000a.json", "0001.png", "0001a.json", "0002.png",
-                                                        "result.json", "task.json"]
+                                                        "result.json", "task.json", "traj.json"]
     step = json.loads((folder / "0001a.json").read_text())
-    assert (step["action"], step["feedback"], step["done_after_action"]) == ("yes", "success", 1)
+    assert (step["action"], step["feedback"], step["done_after_action"]) == (YES, "", 1)
+    assert json.loads((folder / "traj.json").read_text()) == [json.loads((folder / f"000{n}a.json").read_text())
+                                                              for n in range(2)]
     assert json.loads((folder / "task.json").read_text())["scene"]["task_instance"]["task_text"] == TASK.text
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.embodied.agents import RandomAgent, ScriptedAgent
+from eqa_nodes.bench.embodied.files import read_tasks, write_tasks
 from eqa_nodes.bench.embodied.loop import run_task
-from eqa_nodes.bench.embodied.runner import RandomAgent, ScriptedAgent
-from eqa_nodes.bench.embodied.tasks import Task, read_tasks, sample_of, write_tasks
+from eqa_nodes.bench.embodied.tasks import Task, sample_of
 from eqa_nodes.bench.embodied.world import CAMERA, SimulatedWorld
 from eqa_nodes.bench.house.graph import LONGEST_M, graph_of
 from eqa_nodes.bench.house.tasks import ANSWERS, MOST_STEPS, tasks_of

@@ -57,7 +57,7 @@ def check_same(one: tuple[BakedScan, MeshFloor], two: tuple[BakedScan, MeshFloor
 
 def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let reading the scan and computing its floor fail."""
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise AssertionError("computed again")
     monkeypatch.setattr(baked, "load_mesh", fail)
     monkeypatch.setattr(MeshFloor, "_computed", fail)
