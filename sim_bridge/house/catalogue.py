@@ -1,6 +1,7 @@
 """All kinds of objects of a home, from two tables; kinds whose parts depend on chance have a function in kinds_*.py.
 
 kinds.csv has one row for each kind: its sizes, colours, materials and states. parts.csv has one row for each part.
+tools.csv and tool_parts.csv are the same for kinds that only houses with chores have (see actions.yaml).
 A row without a name belongs to the kind above it. A length is a sum of numbers and of the letters d, w, h (depth, width
 and height of the object) and s (the part of the depth that an open leaf takes), such as 0.5w-0.02, in metres. Columns:
 
@@ -107,7 +108,7 @@ def _lines(table: str) -> list[str]:
 def _read_parts() -> dict[str, list[PartRow]]:
     rows: dict[str, list[PartRow]] = {}
     name = ""
-    for line in _lines("parts.csv"):
+    for line in (*_lines("parts.csv"), *_lines("tool_parts.csv")):
         first, _, rest = line.partition(";")
         name = first.strip() or name
         rows.setdefault(name, []).append(part_row(rest))
@@ -120,7 +121,7 @@ def _assembled(rows: list[PartRow], look: Look) -> list[ObjectPart]:
 
 def _read_kinds() -> dict[str, Kind]:
     rows, kinds = _read_parts(), {}
-    for line in _lines("kinds.csv"):
+    for line in (*_lines("kinds.csv"), *_lines("tools.csv")):
         name, *sizes, colours, materials, states, solid, swing, carries = _cells(line, 10)
         depth, width, height = map(_range, sizes)
         kinds[name] = Kind(name, depth, width, height, BUILDERS.get(name) or partial(_assembled, rows[name]),

@@ -11,13 +11,15 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.house import handling
-from sim_bridge.house.people.bodies import draw
+from sim_bridge.house.actions import ACTIONS, WANTED
+from sim_bridge.house.people.bodies import HEIGHT_M, draw
 from sim_bridge.house.people.inhabitants import Inhabitants
+from sim_bridge.house.people.residents import Resident, Residents
 from sim_bridge.house.physics import Point, path_length
 from sim_bridge.house.scene import HouseObject
-from sim_bridge.house.world import HouseWorld, StoreyedWorld, label_of, parse_name, world_of
+from sim_bridge.house.world import HouseName, HouseWorld, StoreyedWorld, label_of, parse_name, world_of
 from sim_bridge.rays import Image
-from sim_bridge.simulator import VERBS, EpisodeSetup, HandlingResult
+from sim_bridge.simulator import EpisodeSetup, HandlingResult
 from sim_bridge.walker import At, Walker
 
 
@@ -53,29 +55,53 @@ class HouseSimulator(Walker):
         return {**self._world.labels, **held, **(self._people.labels() if self._people is not None else {})}
 
     def handle(self, verb: str, instance: int) -> HandlingResult:
-        """Pick, place, open, close or switch an object in view and within reach. Raises SimulatorError."""
+        """Carry out an action of actions.yaml on an object or a person in view and within reach. Raises SimulatorError.
+        """
         step = self._now()
         assert self._world is not None
-        if verb not in VERBS:
-            raise SimulatorError(unknown("action on an object", verb, VERBS))
+        if verb not in ACTIONS:
+            raise SimulatorError(unknown("action on an object", verb, ACTIONS))
         if isinstance(self._world, StoreyedWorld):
             raise SimulatorError("objects of a house with two storeys cannot be handled: choose one without @2")
-        self._known(instance)
-        seen = step.frame.labels is not None and bool((step.frame.labels == instance).any())
-        hands = handling.Manipulator(self._world.house, self._pose, self._robot, self._held)
-        result = hands.handle(verb, instance) if seen else handling.HandlingRefused("it is not in view")
-        refused = result.why if isinstance(result, handling.HandlingRefused) else ""
-        if isinstance(result, handling.HandledHouse):
-            world = self._world.changed(result.house)
+        person = self._people.by_id(instance) if isinstance(self._people, Residents) else None
+        if person is None:
+            self._known(instance)
+        labels = step.frame.labels
+        if (labels is None or not (labels == instance).any()) and self.held() != instance:
+            done, message = False, "it is not in view"
+        elif ACTIONS[verb].social != (person is not None):
+            done, message = False, "it is a person" if person is not None else "it is not a person"
+        else:
+            done, message = self._handled(verb, instance) if person is None else self._approached(verb, person)
+        return HandlingResult(done, message, self._shown(False, step.steps + 1, step.metres))
+
+    def _handled(self, verb: str, instance: int) -> tuple[bool, str]:
+        """Carry out an action on an object; return whether it was done, and the reply or the reason."""
+        before = self._in_world()
+        hands = handling.Manipulator(before.house, self._pose, self._robot, self._held)
+        result = hands.handle(verb, instance)
+        if isinstance(result, handling.HandlingRefused):
+            return False, result.why
+        if result.house is not before.house:
+            world = before.changed(result.house)
             if not world.free(self._pose.x, self._pose.y, self._robot):
-                refused = "the robot is in its way"
-            elif self._people is not None and not self._people.fit(world):
-                refused = "a person is in its way"
-            else:
-                self._world, self._held = world, result.held
-                if self._people is not None:
-                    self._people.live_in(world)
-        return HandlingResult(not refused, refused, self._shown(False, step.steps + 1, step.metres))
+                return False, "the robot is in its way"
+            if self._people is not None and not self._people.fit(world):
+                return False, "a person is in its way"
+            self._world = world
+            if self._people is not None:
+                self._people.live_in(world)
+        self._held = result.held
+        return True, result.reply
+
+    def _approached(self, verb: str, person: Resident) -> tuple[bool, str]:
+        """Carry out an action on a person; return whether it was done, and what was said."""
+        assert isinstance(self._people, Residents)
+        hands = handling.Manipulator(self._in_world().house, self._pose, self._robot, self._held)
+        rule = ACTIONS[verb]
+        unmet = "the robot holds nothing" if rule.held == (WANTED,) and self._held is None else hands.hand_unmet(rule)
+        done, message, self._held = self._people.approach(rule, person, self._held, unmet)
+        return done, message
 
     def held(self) -> int:
         """Return the instance id of the held object, 0 = none."""
@@ -83,6 +109,9 @@ class HouseSimulator(Walker):
 
     def position_of(self, instance: int) -> tuple[float, float, float]:
         """Privileged: return the centre of an object, or the robot's position for a held one. Raises SimulatorError."""
+        person = self._person_with(instance)
+        if person is not None:
+            return person.pose.x, person.pose.y, HEIGHT_M / 2
         obj = self._known(instance)
         x, y, z = obj.position
         if self._held is obj:
@@ -90,8 +119,19 @@ class HouseSimulator(Walker):
         return x, y, z + obj.size[2] / 2
 
     def support_of(self, instance: int) -> int:
-        """Privileged: return the instance that an object stands on or lies in, 0 = none. Raises SimulatorError."""
+        """Privileged: return the instance that an object stands on or lies in, 0 = none. Raises SimulatorError.
+
+        What a person holds has the person as its support.
+        """
+        person = self._person_with(instance)
+        if person is not None:
+            return person.id if person.id != instance else 0
         return self._known(instance).support
+
+    def _person_with(self, instance: int) -> Resident | None:
+        """Return the resident with this id, or the one who holds the object with this id."""
+        people = self._people.people if isinstance(self._people, Residents) else []
+        return next((p for p in people if instance in (p.id, p.holds.id if p.holds is not None else 0)), None)
 
     def _known(self, instance: int) -> HouseObject:
         self._now()
@@ -127,12 +167,15 @@ class HouseSimulator(Walker):
 
     def _enter(self, episode: EpisodeSetup) -> tuple[Pose2, float]:
         known = self._worlds.get(episode.scene)
-        people = 0 if known is not None else parse_name(episode.scene).people
+        name = HouseName(0, 0, 1) if known is not None else parse_name(episode.scene)
         place = known or world_of(episode.scene)
         pose = episode.start or place.house.start
         height_m = place.stand(pose, episode.start_height_m, episode.robot)
         self._world, self._held = place, None
-        self._people = Inhabitants(place, people, episode.seed, pose, episode.robot.radius_m) if people else None
+        self._people = None
+        if name.people:
+            self._people = Residents(place, name.people, episode.robot.radius_m) if name.chores else \
+                Inhabitants(place, name.people, episode.seed, pose, episode.robot.radius_m)
         return pose, height_m
 
     def _stand(self, pose: Pose2) -> float:

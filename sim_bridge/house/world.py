@@ -1,7 +1,8 @@
 """A house and its derived data: quads, light, free space, paths. HouseSimulator puts a robot into it.
 
 Scenes are "house:<seed>"; with people "house:<seed>+<number of people>", with readable text "house:<seed>+text" (or
-"house:<seed>+3+text"), with two storeys "house:<seed>@2".
+"house:<seed>+3+text"), with chores "house:<seed>+chores" (or "house:<seed>+3+chores", whose people live there), with
+two storeys "house:<seed>@2".
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.house import physics
+from sim_bridge.house.chores import with_chores
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.lettering import lettered
 from sim_bridge.house.lighting import BakedLight, bake
@@ -275,7 +277,7 @@ def _joined(meshes: list[QuadMesh], shown: list[np.ndarray]) -> QuadMesh:
                       for field in fields(QuadMesh)))
 
 
-_SCENE = re.compile(PREFIX + r"([0-9]+)(?:(?:\+([1-9][0-9]*))?(\+text)?|@(2))", re.ASCII)
+_SCENE = re.compile(PREFIX + r"([0-9]+)(?:(?:\+([1-9][0-9]*))?(\+text|\+chores)?|@(2))", re.ASCII)
 
 
 class HouseName(NamedTuple):
@@ -285,6 +287,7 @@ class HouseName(NamedTuple):
     people: int
     storeys: int
     text: bool = False
+    chores: bool = False
 
 
 @lru_cache(maxsize=4)
@@ -299,6 +302,12 @@ def with_text(seed: int) -> HouseWorld:
     return HouseWorld(lettered(world(seed).house))
 
 
+@lru_cache(maxsize=4)
+def chores_world(seed: int) -> HouseWorld:
+    """Return the house of a seed with tools and things to do, cached for later episodes. Raises UnknownScene."""
+    return HouseWorld(with_chores(world(seed).house))
+
+
 @lru_cache(maxsize=2)
 def storeyed(seed: int) -> StoreyedWorld:
     """Return the home of two storeys of a seed, cached for later episodes."""
@@ -310,6 +319,8 @@ def world_of(scene: str) -> HouseWorld:
     name = parse_name(scene)
     if name.text:
         return with_text(name.seed)
+    if name.chores:
+        return chores_world(name.seed)
     return world(name.seed) if name.storeys == 1 else storeyed(name.seed)
 
 
@@ -327,5 +338,7 @@ def parse_name(scene: str) -> HouseName:
     if found is None or int(found[1]) >= SEEDS or int(found[2] or 0) > MOST_PEOPLE:
         raise UnknownScene(f"unknown scene {scene!r}: known are {PREFIX}0 to {PREFIX}{SEEDS - 1}, with people in "
                            f"them {PREFIX}0+1 to {PREFIX}{SEEDS - 1}+{MOST_PEOPLE}, with text to read "
-                           f"{PREFIX}0+text, and with two storeys {PREFIX}0@2 to {PREFIX}{SEEDS - 1}@2")
-    return HouseName(int(found[1]), int(found[2] or 0), int(found[4] or 1), bool(found[3]))
+                           f"{PREFIX}0+text, with chores {PREFIX}0+chores, and with two storeys {PREFIX}0@2 to "
+                           f"{PREFIX}{SEEDS - 1}@2")
+    return HouseName(int(found[1]), int(found[2] or 0), int(found[4] or 1), found[3] == "+text",
+                     found[3] == "+chores")

@@ -17,7 +17,7 @@ from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.meshes import linear_rgb
 from sim_bridge.rays import Image
 
-STAND, WALK, SIT = "standing", "walking", "sitting"
+STAND, WALK, SIT, LIE = "standing", "walking", "sitting", "lying"
 RADIUS_M, HEIGHT_M = 0.24, 1.75  # size of a standing person: the space that must be free along their path
 FEET_M = 0.42  # distance of a sitting person's feet in front of the seat's centre
 _SHIRTS = ("red", "blue", "green", "yellow", "purple", "turquoise", "orange", "white")
@@ -49,12 +49,17 @@ def looks_of(rng: np.random.Generator) -> Looks:
     return Looks(np.array([linear_rgb(c) for c in (shirt, trousers, skin, hair, "#202020")]), shirt)
 
 
-def capsules(pose: Pose2, posture: str, stride_rad: float, seat_m: float, looks: Looks) -> np.ndarray:
+def capsules(pose: Pose2, posture: str, stride_rad: float, seat_m: float, looks: Looks,
+             points_rad: float | None = None) -> np.ndarray:
     """Return (k, 10) float32: both ends of each limb in the map frame, its radius, its colour (linear RGB).
 
-    stride_rad: phase of the steps of a walking person; seat_m: height of the seat of a sitting person, metres.
+    stride_rad: phase of the steps of a walking person; seat_m: height of the seat of a sitting person, or of the bed
+    of a lying one, metres; points_rad: direction in which an arm points, from straight ahead, None = neither does.
     """
-    limbs = _sitting(seat_m) if posture == SIT else _upright(stride_rad if posture == WALK else None)
+    limbs = _lying(seat_m) if posture == LIE else _sitting(seat_m) if posture == SIT else \
+        _upright(stride_rad if posture == WALK else None)
+    if points_rad is not None:
+        limbs += _arm(points_rad, (seat_m + 0.56 if posture == SIT else 1.40))
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
 
     def placed(p: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -64,8 +69,19 @@ def capsules(pose: Pose2, posture: str, stride_rad: float, seat_m: float, looks:
                     np.float32)
 
 
+def carried(pose: Pose2, posture: str, seat_m: float, size: tuple[float, float, float], colour: str) -> np.ndarray:
+    """Return (1, 10) float32: an object of this size in a person's hand, as one capsule."""
+    height = seat_m + 0.22 if posture == SIT else 0.95
+    x, y = pose.x + 0.3 * math.cos(pose.yaw), pose.y + 0.3 * math.sin(pose.yaw)
+    radius, half = max(0.02, sorted(size)[1] / 2), max(size) / 2
+    ends = (x, y, height + radius - half / 2, x, y, height + radius + half / 2)
+    return np.array([(*ends, radius, *linear_rgb(colour or "gray"))], np.float32)
+
+
 def discs(pose: Pose2, posture: str) -> list[tuple[float, float, float]]:
     """Return the obstacle discs of a person: x, y and radius on the floor, metres, map frame."""
+    if posture == LIE:
+        return []
     if posture != SIT:
         return [(pose.x, pose.y, RADIUS_M)]
     feet = pose.x + FEET_M * math.cos(pose.yaw), pose.y + FEET_M * math.sin(pose.yaw)
@@ -98,6 +114,22 @@ def _sitting(seat_m: float) -> list[Limb]:
                   Limb((FEET_M - 0.04, 0.12 * side, 0.045), (FEET_M + 0.13, 0.12 * side, 0.045), 0.045, _SHOE),
                   Limb(shoulder, elbow, 0.052, _SHIRT), Limb(elbow, (0.24, 0.14 * side, up + 0.13), 0.04, _BARE)]
     return limbs + _trunk(-0.06, up + 0.03)
+
+
+def _lying(bed_m: float) -> list[Limb]:
+    """Return the limbs of a person on their back, the head behind their own origin."""
+    def laid(p: tuple[float, float, float]) -> tuple[float, float, float]:
+        return 0.85 - p[2], p[1], bed_m + 0.14 + p[0]
+    return [limb._replace(a=laid(limb.a), b=laid(limb.b)) for limb in _upright(None)]
+
+
+def _arm(direction_rad: float, shoulder_m: float) -> list[Limb]:
+    """Return an arm that points, slightly downwards, in a direction from straight ahead."""
+    c, s = math.cos(direction_rad), math.sin(direction_rad)
+
+    def along(metres: float) -> tuple[float, float, float]:
+        return metres * c, -0.2 + metres * s, shoulder_m - 0.1 * metres
+    return [Limb(along(0.0), along(0.3), 0.052, _SHIRT), Limb(along(0.3), along(0.6), 0.04, _BARE)]
 
 
 def _trunk(x: float, hips_m: float) -> list[Limb]:

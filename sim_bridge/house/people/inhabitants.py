@@ -197,7 +197,7 @@ class Inhabitants:
         if p.seat is None:
             p.until_s = self._now_s + float(self._rng.uniform(*_STANDS))
             return
-        seat = _sits_at(p.seat, p.pose)
+        seat = sits_at(p.seat, p.pose)
         here = (p.pose.x, p.pose.y)
         feet = seat.x + FEET_M * math.cos(seat.yaw), seat.y + FEET_M * math.sin(seat.yaw)
         if self._taken(p, here, (seat.x, seat.y), RADIUS_M) or self._taken(p, here, feet, 0.18):
@@ -245,7 +245,7 @@ class Inhabitants:
                            seat.yaw)
             if (all(other.seat is not seat for other in self.people)
                     and self._space.free(before.x, before.y, RADIUS_M)
-                    and self._leaves_a_way(_sits_at(seat, before), SIT, p)):
+                    and self._leaves_a_way(sits_at(seat, before), SIT, p)):
                 p.seat = seat
                 return before
         return self._spot(person=p)
@@ -267,7 +267,7 @@ class Inhabitants:
         return False
 
 
-def _sits_at(seat: HouseObject, before: Pose2) -> Pose2:
+def sits_at(seat: HouseObject, before: Pose2) -> Pose2:
     """Return the pose on a seat of a person who stood before it; on a wide seat, nearest to where they stood."""
     ahead = max(0.0, seat.size[0] / 2 - 0.28)
     c, s = math.cos(seat.yaw), math.sin(seat.yaw)

@@ -238,8 +238,8 @@ def test_what_cannot_be_done_says_why() -> None:
     far = [t for t in world(simulator.seed).house.objects
            if math.dist(t.position[:2], lamp.position[:2]) > 4 and liftable(t)]
     assert simulator.handle("pick", far[0].id).message in ("it is not in view", "it is out of reach")
-    with pytest.raises(SimulatorError, match="unknown action on an object 'throw': known are close, open, pick"):
-        simulator.handle("throw", lamp.id)
+    with pytest.raises(SimulatorError, match="unknown action on an object 'zap': known are ask"):
+        simulator.handle("zap", lamp.id)
     with pytest.raises(SimulatorError, match="no object 99999"):
         simulator.handle("pick", 99999)
     with pytest.raises(SimulatorError, match="call reset first"):
