@@ -41,6 +41,8 @@ class KeyframeConfig:
     min_change: Share = constant(0.08,
         "Mean difference of brightness-normalised thumbnails (0 to 1) from which the scene has changed.")
     jpeg_quality: Percent = constant(90, "JPEG quality of the stored images (1 to 100).")
+    again_quality: Percent = constant(80,
+        "JPEG quality (1 to 100) of images of a view that earlier patrols have stored, if it is below jpeg_quality.")
     refresh_s: NotNegative = setting(4 * 3600.0,
         "Age in seconds, by the stamps, after which a view, or of a labelled one the picture of an object in it, is "
         "stored again when the robot sees it again.")

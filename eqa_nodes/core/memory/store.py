@@ -152,7 +152,7 @@ class MemoryStore(MemoryReader):
         new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the image is the proof
         wanted = self._pictures.wanted(looked, self._objects.known, frame.stamp_ns, patrol.first_ns)
         new = new or (reason == EARLIER and wanted)
-        keyframe = self._keyframe(frame, sighted) if new else None
+        keyframe = self._keyframe(frame, sighted, reason == EARLIER) if new else None
         self._write(frame, keyframe, look.view() if new else None, looked, patrol, self._rooms(seen()))
         return None if keyframe is None else moved(keyframe, self._maps.outward())
 
@@ -270,9 +270,10 @@ class MemoryStore(MemoryReader):
         due = frame.stamp_ns - self._looked_ns >= self._config.objects.look_s * 1e9
         return due and frame.labels is not None
 
-    def _keyframe(self, frame: Frame, seen: tuple[Sighting, ...]) -> Keyframe:
-        return Keyframe(self._last_id + 1, frame.stamp_ns, frame.map_from_base,
-                        jpeg_of(frame, self._config.keyframes.jpeg_quality), seen,
+    def _keyframe(self, frame: Frame, seen: tuple[Sighting, ...], again: bool) -> Keyframe:
+        config = self._config.keyframes
+        quality = min(config.jpeg_quality, config.again_quality) if again else config.jpeg_quality
+        return Keyframe(self._last_id + 1, frame.stamp_ns, frame.map_from_base, jpeg_of(frame, quality), seen,
                         caption_of(seen, self._config.perception.caption_items), region_of(seen),
                         places_of(frame, self._config.places), geometry_of(frame))
 

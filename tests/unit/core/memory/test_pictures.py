@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
-from eqa_nodes.core.memory.keyframes import KeyframeConfig
+from eqa_nodes.core.memory.keyframes import KeyframeConfig, jpeg_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Label
 from tests.fixtures.frames import LABELS, frame
@@ -77,3 +77,12 @@ def test_a_short_refresh_counts_within_a_patrol_too(tmp_path: Path) -> None:
 def test_a_view_without_labels_is_stored_again_after_hours(store: MemoryStore) -> None:
     for hours, stored in ((0, True), (1, False), (5, True)):
         assert (store.take(frame(NOON + hours * HOUR), {}) is not None) is stored
+
+
+def test_a_view_that_an_earlier_patrol_has_stored_is_stored_smaller(store: MemoryStore) -> None:
+    """The first picture of a place has the best quality, also on a later patrol."""
+    best, again = KeyframeConfig().jpeg_quality, KeyframeConfig().again_quality
+    for at_ns, x, quality in ((0, 0, best), (DAY, 0, again), (DAY + SECOND, 9, best)):
+        seen = frame(NOON + at_ns, Pose2(x, 0, 0), LAMP)
+        kept = store.take(seen, LABELS)
+        assert kept is not None and kept.jpeg == jpeg_of(seen, quality)
