@@ -14,7 +14,6 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame, Label
 
-VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # actions on objects
 MAX_LOOK_DEG = 60.0  # the camera tilts at most this far up or down from its mount
 
 
@@ -167,7 +166,7 @@ class StraightDrives(Simulator, Protocol):
 
 
 class HandlingResult(NamedTuple):
-    """Result of handling an object. step: state after the action; message: the reason if it was not done."""
+    """Result of handling an object. step: state after the action; message: what is said, or why it was not done."""
 
     done: bool
     message: str
@@ -182,10 +181,10 @@ class HandlingSimulator(Simulator, Protocol):
         """Teleport the robot, for example to a node of a navigation graph, and tilt its camera up. Raises BadPose."""
 
     def handle(self, verb: str, instance: int) -> HandlingResult:
-        """Apply one of VERBS to an object (place: put the held object on it); one counted action.
+        """Apply an action, such as "pick", to an object (place: put the held object on it); one counted action.
 
-        The object must be in view and within reach, and only one can be held. Raises SimulatorError for an unknown verb
-        or object.
+        The object must be in view and within reach, and only one can be held. Raises SimulatorError for an unknown
+        action or object. The message of a result is what is said after it, or the reason why it was not done.
         """
 
     def held(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,13 +47,15 @@ class HouseSimulator(Walker):
         self._world: HouseWorld | None = None
         self._held: HouseObject | None = None
         self._people: Inhabitants | None = None
+        self._gone: dict[int, HouseObject] = {}  # what was eaten, thrown away or given to someone
 
     def labels(self) -> Mapping[int, Label]:
         """Return the labels of the ids in Frame.labels (privileged); a held object has the relation "held"."""
         if self._world is None:
             return {}
         held = {} if self._held is None else {self._held.id: label_of(self._world.house, self._held)}
-        return {**self._world.labels, **held, **(self._people.labels() if self._people is not None else {})}
+        gone = {i: label_of(self._world.house, obj) for i, obj in self._gone.items()}
+        return {**gone, **self._world.labels, **held, **(self._people.labels() if self._people is not None else {})}
 
     def handle(self, verb: str, instance: int) -> HandlingResult:
         """Carry out an action of actions.yaml on an object or a person in view and within reach. Raises SimulatorError.
@@ -67,7 +70,9 @@ class HouseSimulator(Walker):
         if person is None:
             self._known(instance)
         labels = step.frame.labels
-        if (labels is None or not (labels == instance).any()) and self.held() != instance:
+        if instance in self._gone:
+            done, message = False, "it is no longer there"
+        elif (labels is None or not (labels == instance).any()) and self.held() != instance:
             done, message = False, "it is not in view"
         elif ACTIONS[verb].social != (person is not None):
             done, message = False, "it is a person" if person is not None else "it is not a person"
@@ -91,6 +96,9 @@ class HouseSimulator(Walker):
             self._world = world
             if self._people is not None:
                 self._people.live_in(world)
+        left = {t.id for t in result.house.objects} | {result.held.id if result.held is not None else 0}
+        lost = [t for t in (*before.house.objects, *filter(None, [self._held])) if t.id not in left]
+        self._gone |= {t.id: replace(t, relation="gone", support=0) for t in lost}
         self._held = result.held
         return True, result.reply
 
@@ -100,7 +108,10 @@ class HouseSimulator(Walker):
         hands = handling.Manipulator(self._in_world().house, self._pose, self._robot, self._held)
         rule = ACTIONS[verb]
         unmet = "the robot holds nothing" if rule.held == (WANTED,) and self._held is None else hands.hand_unmet(rule)
-        done, message, self._held = self._people.approach(rule, person, self._held, unmet)
+        before = self._held
+        done, message, self._held = self._people.approach(rule, person, before, unmet)
+        if before is not None and self._held is None:
+            self._gone[before.id] = replace(before, relation="gone")
         return done, message
 
     def held(self) -> int:
@@ -138,6 +149,8 @@ class HouseSimulator(Walker):
         assert self._world is not None
         if self._held is not None and self._held.id == instance:
             return self._held
+        if instance in self._gone:
+            return self._gone[instance]
         try:
             return self._world.house.object_by_id(instance)
         except KeyError:
@@ -172,7 +185,7 @@ class HouseSimulator(Walker):
         pose = episode.start or place.house.start
         height_m = place.stand(pose, episode.start_height_m, episode.robot)
         self._world, self._held = place, None
-        self._people = None
+        self._people, self._gone = None, {}
         if name.people:
             self._people = Residents(place, name.people, episode.robot.radius_m) if name.chores else \
                 Inhabitants(place, name.people, episode.seed, pose, episode.robot.radius_m)

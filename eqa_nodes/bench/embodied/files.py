@@ -5,7 +5,8 @@ is one of EmbodiedEval's own (published.py). The other files, which `write_tasks
 scene_path, task_text, agent_position, agent_rotation (Unity's axes, see unity.py), and
 
     navigation_graph       {"points": [{id, position}], "edges": [[id, id]]}
-    options                option_type "Answer", or "Interaction" with action (one of VERBS) and object (a number)
+    options                option_type "Answer", or "Interaction" with object (a number) and an action of
+                           sim_bridge/house/actions.yaml
     predicates             predicate_type with the parameters in tasks.PARAMETERS
     expert_steps, expert   optional: number of steps, and option texts, of a solution
 
@@ -43,9 +44,9 @@ from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.samples import TASKS, Sample
+from sim_bridge.house.actions import ACTIONS
 from sim_bridge.registry import simulator_of
 from sim_bridge.scans import FILES, SCENES_VARIABLE
-from sim_bridge.simulator import VERBS
 
 FAMILIES = ("AttributeQA", "SpatialQA", "Navigation", "ObjectInteraction", "SocialInteraction")
 LIST = "tasks.json"
@@ -154,8 +155,8 @@ def _option(record: JsonRecord) -> TaskOption:
         record.refuse("option_type", f"is not supported: {unknown('type', kind, (ANSWER, INTERACTION))}")
     if kind == ANSWER:
         return TaskOption(kind, text)
-    if record.text("action") not in VERBS:
-        record.refuse("action", unknown("action on an object", record.text("action"), VERBS))
+    if record.text("action") not in ACTIONS:
+        record.refuse("action", unknown("action on an object", record.text("action"), ACTIONS))
     return TaskOption(kind, text, record.text("action"), record.count("object"))
 
 

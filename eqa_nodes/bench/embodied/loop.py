@@ -202,21 +202,26 @@ class _Episode:
         if option.type == ANSWER:
             self._so_far.answer = self._so_far.chosen = self.outcome.answer = option.text
             return SUCCESS
-        why = self._obstacle(option) if option.action == SPECIAL else self._handle(option)
-        if why:
-            return f"{FAILED}: {why}"
+        done = self._special(option) if option.action == SPECIAL else self._handle(option)
+        if not done.done:
+            return f"{FAILED}: {done.message}"
         self._so_far.succeeded.add(option.text)
-        return f"{SUCCESS}: {option.reply}" if option.reply else SUCCESS
+        said = done.message or option.reply
+        return f"{SUCCESS}: {said}" if said else SUCCESS
 
-    def _handle(self, option: TaskOption) -> str:
-        """Handle an object, any of several; return why it was not possible, "" = done."""
+    def _special(self, option: TaskOption) -> Done:
+        why = self._obstacle(option)
+        return Done(not why, why)
+
+    def _handle(self, option: TaskOption) -> Done:
+        """Handle an object, any of several."""
         done = Done(False)
         for obj in option.objects or (option.object,):
             done = self._world.handle(option.action, obj)
             if done.done:
                 self._so_far.grabbed |= {obj} if option.action == "pick" else set()
-                return ""
-        return done.why
+                break
+        return done
 
     def _obstacle(self, option: TaskOption) -> str:
         """Return why a special action cannot be done here: too far from a place, or from an object not in the hand."""

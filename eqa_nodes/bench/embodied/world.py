@@ -31,10 +31,10 @@ CAMERA = ROBOT.camera
 
 
 class Done(NamedTuple):
-    """Result of handling an object, with the reason of a failure."""
+    """Result of handling an object or of talking to a person. message: what is said, or the reason of a failure."""
 
     done: bool
-    why: str = ""
+    message: str = ""
 
 
 class SimulatedWorld:

@@ -97,7 +97,7 @@ def test_a_scene_file_is_a_scan_that_unity_has_mirrored(tmp_path: Path) -> None:
     ({"predicates": [{"predicate_type": "agent_at", "point": 99}]}, "not a point of the navigation graph: 99"),
     ({"predicates": [{"predicate_type": "grab"}]}, "'object' is missing"),
     ({"options": [{"option_type": "Answer", "option_text": "a"}] * 2}, "has a text twice: 'a'"),
-    ({"options": [{"option_type": "Interaction", "option_text": "a", "action": "eat", "object": 1}]}, "'eat'"),
+    ({"options": [{"option_type": "Interaction", "option_text": "a", "action": "juggle", "object": 1}]}, "'juggle'"),
     ({"navigation_graph": {"points": [], "edges": []}}, "needs points"),
     ({"navigation_graph": {"points": [{"id": 0, "position": [0, 0, 0]}], "edges": [[0, 1]]}}, "needs edges"),
     ({"agent_position": [0, 0]}, "'agent_position' must be 3 finite numbers"), ({"expert_steps": -1}, "expert_steps")])

@@ -179,6 +179,7 @@ def test_people_answer_wake_point_follow_and_take_things() -> None:
     assert given.done and simulator.held() == 0 and simulator.support_of(wanted.id) == sitter.id
     assert simulator.labels()[wanted.id].attributes["support"] == sitter.name
     assert given.step.frame.labels is not None and (given.step.frame.labels == wanted.id).any()
+    assert simulator.handle("pick", wanted.id).message == "it is no longer there"
     assert simulator.handle("pick", sitter.id).message == "it is a person"
     with pytest.raises(SimulatorError, match="no object 99999"):
         simulator.handle("greet", 99999)
