@@ -28,7 +28,7 @@ class EpisodicMemory:
         tell: callback for a line of text when the map is recognised as a known one (memory.relocalise).
         """
         self.store, self.labels = store, labels
-        self.stored: Callable[[Keyframe], None] = lambda keyframe: None  # callback for each new keyframe
+        self.stored: Callable[[Keyframe], object] = lambda keyframe: None  # callback for each new keyframe
         self.relocaliser = Relocaliser(store, tell)
         self._perceiver = perceiver
         self._failure: StorageError | None = None

@@ -41,6 +41,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         self.serve("forget", self._forget)
         self.diagnostics.add("relocalisation", self._relocalisation)
         self.out("keyframes")  # subscribers discover the topic before the first view
+        self.out("watch_events")
 
     def release(self) -> None:
         if self.store is not None:
@@ -60,6 +61,8 @@ class MemoryNode(ObserverNode[MemorySettings]):
             if later:
                 self.count(f"memory {self.store.path} holds {later} views that are stamped after now, and are not "
                            "believed: if a clock was wrong, eqa memory forget FILE --when 'the future'")
+            if late or self._keeps(episode):
+                self._publish_events()
         if self.store is None or (late and self._goes_on(self.store, episode.episode_id)):
             return
         self.store.reset(episode.episode_id, late or self._keeps(episode), episode.map_name)
@@ -104,6 +107,18 @@ class MemoryNode(ObserverNode[MemorySettings]):
         memory = self._remembering()
         memory.take(frame, labels)
         self._believed_ns = frame.stamp_ns
+        self._publish_events()
+
+    def _publish_events(self) -> None:
+        """Publish the events of watches that are not marked as published, and mark each one.
+
+        An event is published once, but if the node dies before it is marked: then it is published again.
+        """
+        assert self.store is not None
+        for event in self.store.events_to_publish():
+            if not self.send("watch_events", convert.watch_event_msg(event)):
+                break  # it is tried again after the next look
+            self.store.mark_published(event.id)
 
     def _open(self, episode_id: str) -> None:
         if episode_id and self.store is None:
@@ -128,6 +143,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
 
     def _keep(self, request: Any, response: Any) -> Any:
         self._remembering().keep()
+        self._publish_events()
         response.success = True
         return response
 
@@ -141,6 +157,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         response.keyframes, response.objects = forgotten
         if response.keyframes:
             self.recreate_publisher("keyframes")  # otherwise late subscribers would receive forgotten views
+        self.recreate_publisher("watch_events")
         return response
 
     @staticmethod

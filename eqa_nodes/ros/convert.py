@@ -31,6 +31,7 @@ from vision_msgs.msg import (
 )
 
 from eqa_nodes.core.errors import EqaError, ErrorCode
+from eqa_nodes.core.memory.watches import WatchEvent
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceived
 from eqa_nodes.core.storage.text import stored
@@ -250,6 +251,13 @@ def keyframe_msg(k: views.Keyframe) -> eqa.Keyframe:
         message.base_from_camera = _transform(k.geometry.base_from_camera)
         message.depth_png = array("B", k.geometry.depth_png)
     return message
+
+
+def watch_event_msg(event: WatchEvent) -> eqa.WatchEvent:
+    """WatchEvent -> message."""
+    return eqa.WatchEvent(header=header(event.stamp_ns, ""), event_id=event.id, watch=event.watch,
+                          statement=stored(event.statement), since=time_of(event.since_ns), text=stored(event.text),
+                          object_id=event.object_id, keyframe_id=event.keyframe_id)
 
 
 def question_msg(q: questions.Question) -> eqa.Question:

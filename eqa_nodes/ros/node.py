@@ -328,16 +328,18 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
             self._remotes = Remotes(self)
         return self._remotes.action(key) if key in ACTIONS else self._remotes.service(key)
 
-    def send(self, key: str, message: Any) -> None:
-        """Publish a message, in the robot's own map frame.
+    def send(self, key: str, message: Any) -> bool:
+        """Publish a message, in the robot's own map frame; return whether the middleware has accepted it.
 
-        A message that the middleware cannot accept is counted (the observation is then published again).
+        One that it cannot accept is counted (the observation is then published again).
         """
         try:
             self.out(key).publish(convert.in_frame(message, self.config.node.tf.map_frame))
+            return True
         except (RCLError, InvalidHandle) as error:
             if self.context.ok():  # otherwise the shutdown destroyed the publisher
                 self.count(f"{key} not published: {error}")
+            return False
 
     def count(self, reason: str) -> None:
         """Count a dropped or refused input by its reason; shown in the log and on /diagnostics."""

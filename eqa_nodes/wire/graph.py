@@ -93,6 +93,7 @@ TOPICS: dict[str, Topic] = {
     "stairs": Topic("stairs", "geometry_msgs/msg/PoseArray", "latched"),
     "reconstruction": Topic("reconstruction", "sensor_msgs/msg/PointCloud2", "latched"),
     "keyframes": Topic("keyframes", "eqa_interfaces/msg/Keyframe", "state"),
+    "watch_events": Topic("watch_events", "eqa_interfaces/msg/WatchEvent", "state"),
     "view_assessments": Topic("view_assessments", "eqa_interfaces/msg/ViewAssessment", "event"),
     "markers": Topic("exploration/markers", "visualization_msgs/msg/MarkerArray", "latched"),
     "semantic_map": Topic("exploration/semantic_map", "nav_msgs/msg/OccupancyGrid", "latched"),
@@ -209,8 +210,8 @@ NODES: dict[str, NodeSpec] = {
         "eqa_nodes.nodes.mapper:MapperNode", publishes=("map", "explored", "frontiers", "stairs"),
         frames=("depth", "camera_info"), serves=("reset_mapper",)),
     "memory": NodeSpec(
-        "eqa_nodes.nodes.memory:MemoryNode", publishes=("keyframes",), frames=("color", "depth", "camera_info"),
-        subscribes=("labels", "label_table", "detected", "detected_table"),
+        "eqa_nodes.nodes.memory:MemoryNode", publishes=("keyframes", "watch_events"),
+        frames=("color", "depth", "camera_info"), subscribes=("labels", "label_table", "detected", "detected_table"),
         serves=("reset_memory", "recall", "recollect", "keep_view", "forget")),
     "perception": NodeSpec(
         "eqa_nodes.nodes.perception:PerceptionNode", publishes=("detected", "detected_table", "detections"),

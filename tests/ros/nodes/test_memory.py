@@ -15,9 +15,10 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from eqa_interfaces.msg import Episode, Keyframe
+from eqa_interfaces.msg import Episode, Keyframe, WatchEvent
 
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.memory.watches import set_watch
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.nodes.memory import MemoryNode
@@ -96,6 +97,35 @@ def test_what_is_in_view_is_kept_when_it_is_asked_for_and_published(ros: Any, tm
         keep.call(WAIT_S)
     assert [view.keyframe_id for view in recall.call(WAIT_S, in_order=True).keyframes] == [1, 2]
     until(lambda: 2 in heard)
+
+
+def test_an_event_of_a_watch_is_published_once_and_after_a_restart_if_it_was_not(ros: Any, tmp_path: Path) -> None:
+    robot, topic = Robot(ros, tmp_path, labels=True, file="home.sqlite"), TOPICS["watch_events"]
+    heard, late = list[WatchEvent](), list[WatchEvent]()
+    robot.agent.create_subscription(WatchEvent, topic.name, heard.append, qos(topic.qos))
+
+    def see(second: int, state: str) -> tuple[Frame, dict[int, Label]]:
+        return frame(second * 10**9, boxes={1: (20, 16, 32, 30)}), {1: Label(1, "kettle", "kitchen", {"state": state})}
+
+    robot.begin("monday", 0)
+    set_watch(tmp_path / "home.sqlite", "the kettle is on")
+    for second, state in enumerate(("off", "on", "on", "off"), 1):
+        robot.remember(*see(second, state))
+    until(lambda: heard)
+    event, = heard
+    assert (event.event_id, event.watch, event.statement, event.text) == (
+        1, 1, "the kettle is on", "the kettle is on, in the kitchen")
+    assert messages.stamp_of(event) == messages.ns_of(event.since) == 2 * 10**9 and event.object_id == 1
+    robot.memory.store.take(*see(5, "on"))  # as by a node that died before it published
+    robot.begin("tuesday", 6 * 10**9)
+    until(lambda: [event.event_id for event in heard] == [1, 2])
+    assert robot.memory.store.events_to_publish() == []
+    Remotes(robot.agent).service("forget").call(WAIT_S, kind="kettle")
+    ros.plain("late").create_subscription(WatchEvent, topic.name, late.append, qos(topic.qos))
+    robot.remember(*see(7, "off"))
+    robot.remember(*see(8, "on"))
+    until(lambda: late)
+    assert [event.event_id for event in late] == [3]  # no event that was forgotten
 
 
 def test_a_view_meets_its_own_label_table_however_late_that_arrives(ros: Any, tmp_path: Path) -> None:
