@@ -81,12 +81,14 @@ READERS = Registry("data set", "eqa_nodes.readers", {
     "house-people": "eqa_nodes.bench.house.questions:HOUSE_PEOPLE",
     "house-tasks": "eqa_nodes.bench.house.questions:HOUSE_TASKS",
     "house-text": "eqa_nodes.bench.house.questions:HOUSE_TEXT",
+    "house-weeks": "eqa_nodes.bench.house.weeks_reader:HOUSE_WEEKS",
     "openeqa": "eqa_nodes.bench.readers.openeqa:OpenEqaReader",
 }, ReaderTraits())
 
 JUDGES = Registry("judge", "eqa_nodes.judges", {
     "offline": "eqa_nodes.bench.judges.offline:OfflineJudge",
     "choices": "eqa_nodes.bench.judges.offline:ChoicesJudge",
+    "proved": "eqa_nodes.bench.judges.proved:ProvedJudge",
     "llm-match": "eqa_nodes.bench.judges.model_judges:LlmMatch",
     "eac": "eqa_nodes.bench.judges.model_judges:EacJudge",
 }, JudgeTraits())

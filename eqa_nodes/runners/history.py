@@ -49,6 +49,7 @@ from sim_bridge.scans import find_scan
 
 if TYPE_CHECKING:
     from eqa_nodes.tours.tours import Tour
+    from eqa_nodes.tours.weeks import WeeksHistory
 
 ANSWERING = "answering"  # sent to the listener when the views are available
 _SHOWN = 50  # number of an answer's views that a report shows in addition to its evidence
@@ -84,6 +85,11 @@ def tour_source(tour: Tour) -> HistorySource:
 
     history = TourHistory(tour)
     return HistorySource(history.name, {"tour": encode(tour)}, lambda: history)
+
+
+def weeks_source(history: WeeksHistory) -> HistorySource:
+    """Return the patrols of a house's life as a source."""
+    return HistorySource(history.name, history.identity, lambda: history)
 
 
 def _fingerprint(path: Path) -> str:

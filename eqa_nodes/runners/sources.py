@@ -19,7 +19,7 @@ from eqa_nodes.core.types.samples import Sample, history_of
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.bags.reader import is_bag
 from eqa_nodes.recordings.history_views import ViewSelection, check_history
-from eqa_nodes.runners.history import HistorySource, file_source, path_source, tour_source
+from eqa_nodes.runners.history import HistorySource, file_source, path_source, tour_source, weeks_source
 from eqa_nodes.runners.opening import selection_of
 from eqa_nodes.tours.rendered import PosedPath
 from sim_bridge.registry import has_simulator, is_scan, simulator_of
@@ -83,6 +83,10 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
             return _tried(lambda: rendered(path))
         if simulator_of(scene) == "house":
             from eqa_nodes.tours.tours import house_tour
+            from eqa_nodes.tours.weeks import weeks_history
+
+            if (weeks := weeks_history(name)) is not None:
+                return weeks_source(weeks)
 
             def toured() -> HistorySource:
                 tour = house_tour(scene)

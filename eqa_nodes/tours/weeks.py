@@ -7,9 +7,11 @@ is costly to compute for a house that changes on every patrol.
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -27,7 +29,10 @@ from sim_bridge.rays import Image
 
 DRIVE_S = 12  # from one room to the next
 _DAYLIGHT = 0.55  # light of every surface
-_EMPTY_ROOM: tuple[int, ...] = ()
+
+
+NOISY = "noisy"
+_NAME = re.compile(rf"house-weeks/([0-9]+)x([0-9]+)(-{NOISY})?", re.ASCII)
 
 
 class LookErrors(NamedTuple):
@@ -37,12 +42,34 @@ class LookErrors(NamedTuple):
     misnamed: float = 0.0
 
 
+MEASURED_ERRORS = LookErrors(lost=0.1, misnamed=0.05)
+
+
+def weeks_name(seed: int, days: int = DAYS, noisy: bool = False) -> str:
+    """Return the name of the history of a life. noisy: with MEASURED_ERRORS."""
+    return f"house-weeks/{seed}x{days}{f'-{NOISY}' * noisy}"
+
+
+def weeks_history(name: str) -> WeeksHistory | None:
+    """Return the history of a name, None for a name of another kind."""
+    found = _NAME.fullmatch(name)
+    return found and WeeksHistory(int(found[1]), int(found[2]), MEASURED_ERRORS if found[3] else LookErrors())
+
+
+def patrol_end(life: HouseLife, number: int) -> datetime:
+    """Return the time of the last picture of a patrol."""
+    patrol = life.patrols[number]
+    stops = [stop for stop in life.stops if stop.room in patrol.rooms]
+    rooms = len(dict.fromkeys(stop.room for stop in stops))
+    return patrol.first + timedelta(seconds=len(stops) * HEADINGS + (rooms - 1) * DRIVE_S - 1)
+
+
 class WeeksHistory(FramesAlone):
     """The patrols of a life. Ids in its label images name an object in one of its places or states (privileged)."""
 
     def __init__(self, seed: int, days: int = DAYS, errors: LookErrors = LookErrors()) -> None:
         self.seed, self.days, self.errors = seed, days, errors
-        self.name = f"house-weeks-{seed}"
+        self.name = weeks_name(seed, days, any(errors)).replace("/", "-")
         self.dropped: Counter[str] = Counter()
 
     @property

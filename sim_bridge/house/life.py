@@ -42,7 +42,7 @@ _PLACES = {BY_PART: 2, BY_WEEKDAY: 2, MOVED: 2}  # places that a routine needs
 # Routines of states.
 HABIT, MOSTLY, CHANGED = "habit", "mostly", "changed"
 _SMALL = ("laptop", "vase", "teddy bear", "kettle", "cooking pot", "toy car", "globe", "fruit bowl", "hat", "printer")
-_LARGE = ("backpack", "suitcase", "cardboard box", "toolbox", "guitar", "shoes", "ball", "bucket")
+_LARGE = ("backpack", "suitcase", "cardboard box", "toolbox", "guitar", "ball", "bucket")
 _PAIRS = ("vase", "backpack", "kettle", "suitcase")
 _SUPPORTS = ("dining table", "kitchen table", "coffee table", "side table", "console table", "desk", "sideboard", "dresser",
              "nightstand", "tv stand", "kitchen counter", "kitchen island", "sofa", "armchair", "workbench")

@@ -75,7 +75,7 @@ class Run:
     """Asks every question of a data set once. The same command resumes after a kill."""
 
     dataset: str = option("house", "house, house-floors, house-measure, house-multi, house-people, "
-                          "openeqa, hm-eqa, express, exploraqa", complete=listed("READERS"))
+                          "house-weeks, openeqa, hm-eqa, express, exploraqa", complete=listed("READERS"))
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")
     questions: int | None = option(None, "how many questions, 0 = all (default: all of a published data set, 20 of one "
@@ -97,12 +97,16 @@ class Run:
 
         from eqa_nodes.cli.bench.asking import BenchmarkRun, ask_questions, rehearse
         from eqa_nodes.cli.options import run_folder
+        from eqa_nodes.core.components import READERS
+        from eqa_nodes.core.types.samples import EM
 
         self.scans.set_environment()
         out, how, views = run_folder(self.out), self.how, self.em.views
-        config = self.chain.config(dataset=self.dataset, folder=out, frames=views.frames, k=views.k)
-        config = self.graph.attached(config, self.chain, how, self.task, self.em.bag.namespace)
-        run = BenchmarkRun(config, self.data, self.split, self.questions, self.seed, self.task, self.scans.simulator,
+        of_histories = READERS.traits(self.dataset).task == EM
+        task, frames = (EM, views.frames or "recalled") if of_histories else (self.task, views.frames)
+        config = self.chain.config(dataset=self.dataset, folder=out, frames=frames, k=views.k)
+        config = self.graph.attached(config, self.chain, how, task, self.em.bag.namespace)
+        run = BenchmarkRun(config, self.data, self.split, self.questions, self.seed, task, self.scans.simulator,
                            self.retry_failed, self.em.histories, views.cache, how.workers, self.em.bag.chosen())
         if how.dry_run:
             return rehearse(run, how.like, how.seconds_per_call, how.json)
