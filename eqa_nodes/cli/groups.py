@@ -301,9 +301,10 @@ class ViewsOptions:
     """The views of a history that the answerer gets."""
 
     frames: str = option("", "which views the answerer gets: uniform, random, recalled (by the words of the question), "
-                         "kept (by a memory), objects (the best view of each) or none (default: the agent's, else "
-                         "uniform)",
-                         complete=lambda: ("uniform", "random", "recalled", "kept", "objects", "none"))
+                         "kept (by a memory), objects (the best view of each), retrieved (by captions with time and "
+                         "place), days (by day, then area) or none (default: the agent's, else uniform)",
+                         complete=lambda: ("uniform", "random", "recalled", "kept", "objects", "retrieved", "days",
+                                           "none"))
     k: int | None = option(None, "number of views; 0 with random: the data set's (default: the agent's, else 50)",
                            "-k", metavar="K", rare=True)
     cache: Path | None = option(None, "cache of converted histories (default: EQA_CACHE, else "

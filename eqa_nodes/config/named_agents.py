@@ -24,7 +24,7 @@ class NamedAgent:
 
     answerer: name of the answerer; frames, k: selection and number of the views of a history (EM-EQA), k = 0: for
     random ones as many as the data set says; policy, explore: how a place is explored (AgentConfig.explore);
-    k_active: number of views for the answer after exploring (A-EQA);
+    k_active: number of views for the answer after exploring (A-EQA); views_alone: memory is not asked before the views;
     parameters: further parameters of nodes, {node: {parameter: value}}.
     """
 
@@ -34,6 +34,7 @@ class NamedAgent:
     k_active: int = 75
     policy: str = "frontier"
     explore: str = "first"
+    views_alone: bool = False
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
@@ -75,6 +76,10 @@ EXPRESS_RANDOM, EXPRESS_FRONTIER = _express("random", 0), _express("frontier", 0
 EXPRESS_GOAL, FINE_EQA = _express("random", 2), _express("semantic", 2)  # GOE; its table 3 calls it "w/o FBE"
 FINE_EQA_NO_GOAL = _express("semantic", 0)  # "w/o GOE" of table 3
 OURS = NamedAgent("vlm", frames="recalled", k=12, k_active=12, policy="best", explore="asking")
+# Compared with memory's own answers to questions over weeks (docs/memory.md).
+FRAMES = NamedAgent("vlm", views_alone=True)
+RETRIEVAL = NamedAgent("vlm", frames="retrieved", k=12, views_alone=True)
+DAY_TREE = NamedAgent("vlm", frames="days", k=12, views_alone=True)
 LABEL = NamedAgent("label", policy="best", explore="asking")
 FUNCTION = replace(LABEL, answerer="blind", k=0)  # in addition to a function: the blind guess, and all frames
 

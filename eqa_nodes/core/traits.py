@@ -67,8 +67,8 @@ class ReaderTraits(Traits):
 
     robot: default robot: a name of sim_bridge/robots.py, or a robot of its own. splits: whether it has splits. files:
     it reads a folder that the user names. task: its only task (active, em or tasks), "" = active and em; command: the
-    command line that then runs it, for messages. limits_poses: its questions have a limit of poses, so that no other
-    one is needed.
+    command line that then runs it, for messages. judge: judge of its answers if none is named. limits_poses: its
+    questions have a limit of poses, so that no other one is needed.
     """
 
     robot: str | RobotModel = "default"
@@ -76,6 +76,7 @@ class ReaderTraits(Traits):
     files: bool = True
     task: str = ""
     command: str = ""
+    judge: str = "offline"
     limits_poses: bool = False
 
 

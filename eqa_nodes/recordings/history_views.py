@@ -10,8 +10,9 @@ import hashlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -144,6 +145,10 @@ class _Remembered:
         proof = [view for e in recollection.evidence if (view := self.store.keyframe(e.keyframe_id)) is not None]
         return answer_of(recollection, proof), proof
 
+    def items(self, question: Question) -> list[Recalled]:
+        """Return at most K views for a question."""
+        raise NotImplementedError
+
     def close(self) -> None:
         """Close the memory."""
         self.store.close()
@@ -200,9 +205,67 @@ class ObjectViews(_Remembered):
                 for view, lines in views if view is not None]
 
 
-POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews] | type[MemoryViews]] = {
+class RetrievedViews(_Remembered):
+    """The K views whose captions, with time and place, are nearest to the question (ReMEmbR, Anwar et al. 2024)."""
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return the nearest views, oldest first."""
+        views = self.store.since(0)
+        near = self._near([_with_time(view) for view in views], question.text)
+        best = sorted(np.argsort(-near, kind="stable")[:self.k].tolist())
+        return [Recalled(views[i], float(near[i]), "nearest caption") for i in best]
+
+    def _near(self, texts: Sequence[str], question: str) -> np.ndarray:
+        """Return how near each text (n,) is to a question, 0 for all without an embedder."""
+        embedder = self.store.recaller.embedder
+        if embedder is None or not texts:
+            return np.zeros(len(texts))
+        return np.asarray(embedder.embed(texts) @ embedder.embed([question])[0])
+
+
+class DayViews(RetrievedViews):
+    """K views by a hierarchy: the nearest days and parts of a day, in them the nearest areas, in these the nearest
+    views (Mind Palace, Ginting et al. 2025).
+    """
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return the views of the nearest areas of the nearest days, oldest first."""
+        parts: dict[str, dict[str, list[Keyframe]]] = {}
+        for view in self.store.since(0):
+            when = datetime.fromtimestamp(view.stamp_ns / 1e9)
+            part = f"{when:%A %-d %B} {'morning' if when.hour < 12 else 'afternoon' if when.hour < 17 else 'evening'}"
+            parts.setdefault(part, {}).setdefault(view.region, []).append(view)
+        said = [f"{part}: {_things(view for views in areas.values() for view in views)}"
+                for part, areas in parts.items()]
+        chosen = [list(parts.values())[i] for i in _best(self._near(said, question.text), -(-self.k // _EACH))]
+        found: list[Keyframe] = []
+        for areas in chosen:
+            names = [f"{area}: {_things(views)}" for area, views in areas.items()]
+            views = list(areas.values())[_best(self._near(names, question.text), 1)[0]]
+            near = self._near([view.caption for view in views], question.text)
+            found += [views[i] for i in _best(near, _EACH)]
+        return [Recalled(view, 0.0, "nearest day and area") for view in sorted(found[:self.k], key=lambda v: v.id)]
+
+
+_EACH = 3  # views of the area of a day
+
+
+def _best(near: np.ndarray, count: int) -> list[int]:
+    return [int(i) for i in np.argsort(-near, kind="stable")[:count]]
+
+
+def _with_time(view: Keyframe) -> str:
+    when = datetime.fromtimestamp(view.stamp_ns / 1e9)
+    return f"{when:%A %-d %B %Y %H:%M}, at ({view.pose.x:.1f}, {view.pose.y:.1f}), {view.region}: {view.caption}"
+
+
+def _things(views: Iterable[Keyframe]) -> str:
+    return ", ".join(dict.fromkeys(s.label.kind for view in views for s in view.sightings))
+
+
+POLICIES: dict[str, type[UniformViews] | type[_Remembered]] = {
     "uniform": UniformViews, "random": RandomViews, "recalled": RecalledViews, "objects": ObjectViews,
-    "kept": MemoryViews, "none": NoViews}
+    "kept": MemoryViews, "retrieved": RetrievedViews, "days": DayViews, "none": NoViews}
 
 
 def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory],

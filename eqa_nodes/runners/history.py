@@ -128,16 +128,18 @@ class HistoryRunner:
     """Answers questions from episode histories. Implements EpisodeRunner.
 
     source_of: returns the history of a question; raises EqaError if there is none. listener: called with progress
-    messages. Raises ConfigError for an unknown selection or answerer.
+    messages. views_alone: as in NamedAgent. Raises ConfigError for an unknown selection or answerer.
     """
 
     def __init__(self, source_of: Callable[[Sample], HistorySource], answerer: AnswererSettings,
                  selection: ViewSelection,
-                 cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
+                 cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None,
+                 views_alone: bool = False) -> None:
         check_selection(selection)
         self._source_of, self._selection, self._cache = source_of, selection, cache
         self._force_guess, self._listener = force_guess, listener
-        self._asks_memory = selection.labels and ANSWERERS.traits(answerer.answerer).asks_memory
+        self._dated = views_alone or selection.frames == "recalled"
+        self._asks_memory = not views_alone and selection.labels and ANSWERERS.traits(answerer.answerer).asks_memory
         self._answerer = answerer_of(replace(answerer, max_images=selection.k, folder=str(cache)))
         self._views: OrderedDict[str, HistoryViews] = OrderedDict()
         self._unreadable: dict[str, EqaError] = {}
@@ -200,7 +202,7 @@ class HistoryRunner:
 
     def _says_when(self, question: Question) -> bool:
         """Return whether views get captions with their time: if the question needs it and no published agent is run."""
-        return self._selection.frames == "recalled" and about_time(question.text, time.time_ns())
+        return self._dated and about_time(question.text, time.time_ns())
 
     def _opened(self, source: HistorySource, frames: str, sample: Sample | None = None) -> HistoryViews:
         """Return the views of a history. sample: determines number and seed of random views."""

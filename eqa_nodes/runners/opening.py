@@ -155,7 +155,8 @@ def open_history_runner(config: RunConfig, source_of: Callable[[Sample], History
 
         return EmFunctionRunner(load_function(config.agent), source_of, config.named.k, answerer_of(built.answerer),
                                 config.force_guess, listener)
-    return HistoryRunner(source_of, built.answerer, selection_of(config), cache_folder, config.force_guess, listener)
+    return HistoryRunner(source_of, built.answerer, selection_of(config), cache_folder, config.force_guess, listener,
+                         config.named.views_alone)
 
 
 def _detected(source_of: Callable[[Sample], HistorySource],

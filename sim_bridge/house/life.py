@@ -44,8 +44,8 @@ HABIT, MOSTLY, CHANGED = "habit", "mostly", "changed"
 _SMALL = ("laptop", "vase", "teddy bear", "kettle", "cooking pot", "toy car", "globe", "fruit bowl", "hat", "printer")
 _LARGE = ("backpack", "suitcase", "cardboard box", "toolbox", "guitar", "ball", "bucket")
 _PAIRS = ("vase", "backpack", "kettle", "suitcase")
-_SUPPORTS = ("dining table", "kitchen table", "coffee table", "side table", "console table", "desk", "sideboard", "dresser",
-             "nightstand", "tv stand", "kitchen counter", "kitchen island", "sofa", "armchair", "workbench")
+_SUPPORTS = ("dining table", "kitchen table", "coffee table", "side table", "console table", "desk", "sideboard",
+             "dresser", "nightstand", "tv stand", "kitchen counter", "kitchen island", "sofa", "armchair", "workbench")
 _STATES = {"oven": ("on", "off"), "television": ("on", "off"), "bed": ("made", "unmade"), "bathtub": ("full", "empty"),
            "kitchen sink": ("running", "off"), "bathroom sink": ("running", "off"), "coat rack": ("full", "empty"),
            "laundry basket": ("full", "empty"), "drying rack": ("full", "empty"), "desk lamp": ("on", "off"),
@@ -221,7 +221,8 @@ class _Script:
         body = blank._replace(look=blank.look._replace(depth=0.4, width=0.45, height=1.7))
         for room in self.house.rooms:
             if room.id in self.rooms and (obj := self.places.standing(body, room)) is not None:
-                person = replace(obj, kind=PERSON, colour="", material="", paint="", parts=_body(), size=(0.4, 0.45, 1.7))
+                person = replace(obj, kind=PERSON, colour="", material="", paint="", parts=_body(),
+                                 size=(0.4, 0.45, 1.7))
                 self.places.tried[-1] = person
                 found.append(person)
         return found

@@ -19,7 +19,7 @@ from sim_bridge.house.handling import surfaces_of
 from sim_bridge.house.meshes import placed_at
 from sim_bridge.house.render import instances_seen
 from sim_bridge.house.scene import House, HouseObject, Room
-from sim_bridge.house.space import YAW, Placement, RoomSpace, UnplacedObject, block_of, footprint
+from sim_bridge.house.space import YAW, Block, Placement, RoomSpace, UnplacedObject, block_of, footprint
 from sim_bridge.house.world import ROBOT, HouseWorld
 
 CAMERA = CameraModel(width=160, height=120)

@@ -17,8 +17,8 @@ NOW: Phrasings = {
 HABIT: Phrasings = {
     "where": ("Where is the {x} usually in the {part}?", "Where is my {x} in the {part}s?",
               "Where do we usually leave the {x} in the {part}?", "In the {part}s, where is the {x} normally?"),
-    "where any": ("Where is the {x} usually?", "Where do we normally keep the {x}?", "What is the usual place of the {x}?",
-                  "Where is the {x} most of the time?"),
+    "where any": ("Where is the {x} usually?", "Where do we normally keep the {x}?",
+                  "What is the usual place of the {x}?", "Where is the {x} most of the time?"),
     "where week": ("Where is the {x} on {week}?", "Where is the {x} usually on {week}?",
                    "Where do we keep the {x} on {week}?"),
     "state": ("Is the {x} usually {state} in the {part}?", "Is the {x} normally {state} in the {part}s?",
@@ -63,7 +63,8 @@ STILL: Phrasings = {
 MOVED: Phrasings = {
     "since": ("Has the {x} moved since {since}?", "Has the {x} been moved since {since}?",
               "Did the {x} move since {since}?", "Has anybody moved the {x} since {since}?")}
-MISSING: Phrasings = {"all": ("What is missing?", "Is anything missing?", "What has gone missing?", "Which things are gone?")}
+MISSING: Phrasings = {"all": ("What is missing?", "Is anything missing?", "What has gone missing?",
+                              "Which things are gone?")}
 CHANGED: Phrasings = {
     "since": ("What changed since {since}?", "What has changed since {since}?", "What is different since {since}?"),
     "room": ("What changed in the {room} since {since}?", "What has changed in the {room} since {since}?",

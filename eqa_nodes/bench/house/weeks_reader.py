@@ -43,7 +43,7 @@ WEEKS_SPLITS = {"test": WeeksSplit("test"), "noisy": WeeksSplit("test", noisy=Tr
 class WeeksReader:
     """Reads the data set: it is generated, so it needs no files."""
 
-    traits = ReaderTraits(files=False, task=EM, command="eqa bench run --dataset house-weeks")
+    traits = ReaderTraits(files=False, task=EM, command="eqa bench run --dataset house-weeks", judge="proved")
 
     def from_options(self) -> WeeksReader:
         """Return the reader itself: it has no state."""

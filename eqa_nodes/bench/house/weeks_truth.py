@@ -12,8 +12,9 @@ _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "augu
            "december")
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _SHORT = "|".join(month[:3] for month in _MONTHS)
-_DATE = re.compile(rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_SHORT})[a-z]*|({_SHORT})[a-z]* (\d{{1,2}})(?:st|nd|rd|th)?"
-                   r"|(today|yesterday))\b")
+_TH = "(?:st|nd|rd|th)?"
+_DATE = re.compile(rf"\b(?:(\d{{1,2}}){_TH}(?: of)? ({_SHORT})[a-z]*|({_SHORT})[a-z]* (\d{{1,2}}){_TH}|"
+                   r"(today|yesterday))\b")
 _COUNTS = re.compile(r"\b(\d+|[a-z]+) of (\d+|[a-z]+)\b")
 _SPANS = re.compile(r"\b(\d+(?:\.\d+)?|an?|[a-z]+) (minute|hour|day|week)s?\b")
 _HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0}

@@ -9,10 +9,11 @@ from pathlib import Path
 from eqa_nodes.bench.judges.base import Judge, JudgeOptions
 from eqa_nodes.bench.judges.official import find_scorer, open_official
 from eqa_nodes.bench.metrics.question_score import QuestionScore, question_score
+from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
-from eqa_nodes.core.components import JUDGES
+from eqa_nodes.core.components import JUDGES, READERS
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import Backend
 from eqa_nodes.models import open_model
@@ -34,6 +35,12 @@ def open_judge(name: str = "offline", options: JudgeOptions | None = None,
 def marks_at_once(name: str) -> bool:
     """Say whether this is the name of a judge that asks no model."""
     return name in JUDGES and not JUDGES.traits(name).asks_model
+
+
+def usual_judge(out: Path) -> str:
+    """Return the judge of a run's data set, "offline" if the data set is not known here."""
+    name = read_manifest(out).dataset
+    return READERS.traits(name).judge if name in READERS else "offline"
 
 
 HOPELESS = 3  # answers, if the model fails at each of the first so many, nothing will be marked

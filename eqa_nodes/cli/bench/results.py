@@ -47,6 +47,10 @@ def print_scores(out: Path, judge: Judge, failed: str = "", blind: Judge | None 
         scores = score_run(out, judge, truth, failed=failed or LEAVE_OUT, blind=blind, confidence=confidence)
     console = wide_console()
     console.print(score_table(scores, read_manifest(out), console.width))
+    if judge.name == "proved":
+        from eqa_nodes.bench.report.proved_table import proved_answers, proved_table
+
+        console.print(proved_table(proved_answers(out)))
 
 
 @dataclass(frozen=True, kw_only=True)

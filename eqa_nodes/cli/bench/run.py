@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from eqa_nodes.config.run import RunConfig
 
 
+_RECALLED = 12  # views of a memory of weeks
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorkerOptions:
     """Who asks, or whether nobody does."""
@@ -102,9 +105,12 @@ class Run:
 
         self.scans.set_environment()
         out, how, views = run_folder(self.out), self.how, self.em.views
-        of_histories = READERS.traits(self.dataset).task == EM
-        task, frames = (EM, views.frames or "recalled") if of_histories else (self.task, views.frames)
-        config = self.chain.config(dataset=self.dataset, folder=out, frames=frames, k=views.k)
+        task, frames, k = self.task, views.frames, views.k
+        if READERS.traits(self.dataset).task == EM:  # a data set of histories alone
+            task = EM
+            if not (frames or self.chain.chain.agent):
+                frames, k = "recalled", k or _RECALLED
+        config = self.chain.config(dataset=self.dataset, folder=out, frames=frames, k=k)
         config = self.graph.attached(config, self.chain, how, task, self.em.bag.namespace)
         run = BenchmarkRun(config, self.data, self.split, self.questions, self.seed, task, self.scans.simulator,
                            self.retry_failed, self.em.histories, views.cache, how.workers, self.em.bag.chosen())

@@ -157,9 +157,10 @@ class Score:
     """Marks the answers of a run and prints the table of its scores."""
 
     out: Path = argument("run directory", metavar="RUN")
-    judge: str = option("", "offline: rules over words; choices: the right option; llm-match, eac: a model, see "
-                        "below; its key comes from EQA_VLM_API_KEY (default: offline; with --judging official that of "
-                        "its checkout)", complete=listed("JUDGES"))
+    judge: str = option("", "offline: rules over words; choices: the right option; proved: the rule of each question "
+                        "(house-weeks); llm-match, eac: a model, see below; its key comes from EQA_VLM_API_KEY "
+                        "(default: proved for house-weeks, else offline; with --judging official that of its "
+                        "checkout)", complete=listed("JUDGES"))
     retry_unscored: bool = flag("ask the model again for answers that have no mark")
     failed: str = option("leave-out", "failed questions and those without an answer: leave-out: in no mean; lowest: "
                          "mark 1; blind: the mark of the blind answer, and an infinite path",
@@ -201,7 +202,7 @@ class Score:
         from rich.console import Console
 
         from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
-        from eqa_nodes.bench.judges.marking import mark_run, marks_at_once, open_judge
+        from eqa_nodes.bench.judges.marking import mark_run, marks_at_once, open_judge, usual_judge
 
         given = self.published.given(self.published.marks)
         if given is None and not self.judge and self.how.official() is None:
@@ -210,7 +211,7 @@ class Score:
             yield given
             return
         options, scorer, console = self.how.options(), self.how.official(), Console()
-        name = self.judge or ("offline" if scorer is None else scorer.kind)
+        name = self.judge or (usual_judge(self.out) if scorer is None else scorer.kind)
         judge = open_judge(name, options)
         if marks_at_once(name):
             yield judge

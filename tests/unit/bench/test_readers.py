@@ -201,7 +201,7 @@ def test_junk_in_records_is_named(tmp_path: Path, changes: dict[str, Any]) -> No
 
 @pytest.mark.parametrize(("name", "task"), [
     ("house-tasks", "active"), ("embodied-eval", "em"), ("house-multi", "em"),
-    ("house-measure", "em"), ("house-floors", "em")])
+    ("house-measure", "em"), ("house-floors", "em"), ("house-weeks", "active")])
 def test_a_data_set_for_another_task_says_which(tmp_path: Path, name: str, task: str) -> None:
     with pytest.raises(ConfigError, match=f"{name!r} is for the task .*, not {task!r}: eqa bench"):
         open_dataset(name, folder=tmp_path, task=task)

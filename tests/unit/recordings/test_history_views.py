@@ -189,7 +189,8 @@ def test_a_robot_has_no_labels(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are kept, none, objects, random"):
+    with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are days, kept, none, objects, "
+                                          "random"):
         views_of(Walk(3), tmp_path, ViewSelection("best"))
     with pytest.raises(ConfigError, match="'objects' show things .* choose recalled or uniform"):
         views_of(Walk(3), tmp_path, ViewSelection("objects"))
