@@ -21,7 +21,7 @@ from eqa_nodes.core.types.geometry import camera_mount
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from sim_bridge.house.life import DAYS, FIRST_DAY, VERSION, HouseLife, life_of
-from sim_bridge.house.life_places import CAMERA, HEADINGS, Stop
+from sim_bridge.house.life_places import CAMERA, HEADINGS, LookStop
 from sim_bridge.house.render import LightMap, Renderer
 from sim_bridge.house.scene import House
 from sim_bridge.house.world import HouseWorld
@@ -106,7 +106,7 @@ class WeeksHistory(FramesAlone):
                                                          pose.transform(), mount, labels))
                     index, stamp_ns = index + 1, stamp_ns + 10 ** 9
 
-    def _stops(self, patrol: int) -> list[Stop]:
+    def _stops(self, patrol: int) -> list[LookStop]:
         rooms = self.life.patrols[patrol].rooms
         return [stop for stop in self.life.stops if stop.room in rooms]
 
@@ -145,10 +145,10 @@ class _Pictures:
 
     def __init__(self, life: HouseLife) -> None:
         self._life = life
-        self._made: dict[tuple[Stop, tuple[int, ...]], list[Image]] = {}
+        self._made: dict[tuple[LookStop, tuple[int, ...]], list[Image]] = {}
         self._drawn = lru_cache(maxsize=1)(lambda patrol: _evenly_lit(life.house_on(patrol)))
 
-    def of(self, patrol: int, stop: Stop) -> list[Image]:
+    def of(self, patrol: int, stop: LookStop) -> list[Image]:
         """Return the pictures of a stop on a patrol."""
         key = stop, tuple(o.forms[form].id for o in self._life.objects if (form := o.course[patrol]) >= 0
                           and stop.room in o.seen[form].clear | o.seen[form].faint)

@@ -19,7 +19,7 @@ from eqa_nodes.core.types.views import Label
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import generate_house, remove
 from sim_bridge.house.handling import rebuilt
-from sim_bridge.house.life_places import HousePlaces, Stop, Visibility, stops_of, visibility
+from sim_bridge.house.life_places import HousePlaces, LookStop, Visibility, stops_of, visibility
 from sim_bridge.house.questions.lexicon import confusable
 from sim_bridge.house.scene import House, HouseObject, ObjectPart, Room
 from sim_bridge.house.space import Ids, RoomSpace
@@ -91,7 +91,7 @@ class HouseLife:
 
     seed: int
     house: House
-    stops: tuple[Stop, ...]
+    stops: tuple[LookStop, ...]
     patrols: tuple[LifePatrol, ...]
     objects: tuple[LifeObject, ...]
     unseen: Room | None

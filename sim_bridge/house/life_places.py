@@ -37,7 +37,7 @@ _IN_SIGHT = 0.4  # share of the corners of an object that must be in sight
 _HIGH_M = 2.0  # nothing hangs lower over an object on the floor
 
 
-class Stop(NamedTuple):
+class LookStop(NamedTuple):
     """A place where a patrol turns around. room: its id."""
 
     room: int
@@ -49,7 +49,7 @@ class Stop(NamedTuple):
         return [Pose2(self.x, self.y, wrap(2 * math.pi * i / HEADINGS)) for i in range(HEADINGS)]
 
 
-def stops_of(world: HouseWorld) -> list[Stop]:
+def stops_of(world: HouseWorld) -> list[LookStop]:
     """Return the stops of a house, those of one room next to each other; rooms that the robot cannot reach have none.
     """
     _, nodes = world.space(ROBOT).nodes(_STAND_M)
@@ -60,7 +60,7 @@ def stops_of(world: HouseWorld) -> list[Stop]:
             inside = nodes[(nodes[:, 0] > room.x0) & (nodes[:, 0] < room.x1) & (nodes[:, 1] > room.y0)
                            & (nodes[:, 1] < room.y1)]
             order = np.argsort(np.hypot(inside[:, 0] - x, inside[:, 1] - y), kind="stable")[:1]
-            found += [Stop(room.id, round(float(px), 3), round(float(py), 3)) for px, py in inside[order]
+            found += [LookStop(room.id, round(float(px), 3), round(float(py), 3)) for px, py in inside[order]
                       if world.shortest_path(start, (float(px), float(py)))]
     return found
 
@@ -76,7 +76,7 @@ def _middles(room: Room) -> list[tuple[float, float]]:
 class HousePlaces:
     """Candidate places in a house. Objects that were tried stay, so that no two candidates overlap."""
 
-    def __init__(self, house: House, stops: Sequence[Stop], space: Mapping[int, RoomSpace]) -> None:
+    def __init__(self, house: House, stops: Sequence[LookStop], space: Mapping[int, RoomSpace]) -> None:
         self._house, self._stops, self._space, self._rays = house, stops, space, HouseWorld(house).rays
         self._blocks = [block_of(t) for t in house.objects if t.size[2] > 0.03]
         self.tried: list[HouseObject] = []
@@ -160,7 +160,7 @@ class Visibility(NamedTuple):
     faint: frozenset[int]
 
 
-def visibility(house: House, stops: Sequence[Stop]) -> dict[int, Visibility]:
+def visibility(house: House, stops: Sequence[LookStop]) -> dict[int, Visibility]:
     """Return from where each object is seen that is surely seen from some room."""
     world = HouseWorld(house)
     mount = camera_mount(CAMERA.height_m, math.radians(CAMERA.tilt_down_deg)).matrix()
