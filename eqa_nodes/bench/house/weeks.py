@@ -7,6 +7,7 @@ those of LA-EQA: question, answer, category, scene, and the episodes that an ans
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
 from typing import NamedTuple
 
 import numpy as np
@@ -114,7 +115,7 @@ class _Writer:
             for part in (MORNING, EVENING):
                 yield from self._usual_place(o, words.HABIT["where"], _of(part), part, part=part)
             for week, days in (("weekdays", range(5)), ("weekends", range(5, 7))):
-                yield from self._usual_place(o, words.HABIT["where week"], lambda p, d=days: p.first.weekday() in d,
+                yield from self._usual_place(o, words.HABIT["where week"], _on_weekdays(days),
                                              week, week=week)
         for o in self.states:
             for part in (MORNING, EVENING):
@@ -158,20 +159,20 @@ class _Writer:
             part = self.dice.pick((MORNING, EVENING))
             yield self._count(words.HOW_OFTEN["state part"], o, f.seen(o, _of(part)), form, part=part)
             day = self.dice.pick([d for d in f.dates(range(len(f.patrols))) if 2 <= (f.now.date() - d).days <= 14])
-            seen = f.seen(o, lambda p, d=day: p.first.date() >= d)
+            seen = f.seen(o, _from(day))
             yield self._count(words.HOW_OFTEN["state since"], o, seen, form, since=self.dice.pick(f.since_words(day)))
         for o in self.movable:
             if len(o.forms) > 1 and (seen := f.seen(o)):
                 form, k = _most(seen)
                 looked = [look for look in f.looks(o) if look.form != -1 or form in look.empty]
-                rule = AnswerRule(counts=(k, min(len(seen), len(looked)), len(f.patrols)), count=k)
+                rule = AnswerRule(counts=(k, min(len(seen), len(looked)), len(f.patrols)), times=k)
                 yield self.ask(words.HOW_OFTEN["place"], f"{k} of {len(looked)} times", rule,
                                (look.patrol for look in seen), o, x=o.name, on=f.place(o, form, whole=False))
 
     def _count(self, forms: Sequence[str], o: LifeObject, seen: Sequence[LookAt], form: int,
                **slots: str) -> WeeksQuestion:
         k = sum(look.form == form for look in seen)
-        return self.ask(forms, f"{k} of {len(seen)} times", AnswerRule(counts=(k, len(seen), len(seen)), count=k),
+        return self.ask(forms, f"{k} of {len(seen)} times", AnswerRule(counts=(k, len(seen), len(seen)), times=k),
                         (look.patrol for look in seen), o, x=o.name, state=o.forms[form].state, **slots)
 
     def which_days(self) -> Iterator[WeeksQuestion]:
@@ -277,9 +278,9 @@ class _Writer:
             if f.lost(o) is not None:
                 continue
             for day in self.dice.shuffled(f.dates(range(len(f.patrols))))[:4]:
-                before = [look.form for look in f.seen(o, lambda p, d=day: p.first.date() < d)][-1:]
-                on = [look.form for look in f.seen(o, lambda p, d=day: p.first.date() == d)]
-                after = f.seen(o, lambda p, d=day: p.first.date() > d)
+                before = [look.form for look in f.seen(o, _before(day))][-1:]
+                on = [look.form for look in f.seen(o, _on(day))]
+                after = f.seen(o, _after(day))
                 if not (before and after and on) or set(on) != set(before) or (f.now.date() - day).days < 1:
                     continue
                 moved = {look.form for look in after} != set(on)
@@ -293,7 +294,7 @@ class _Writer:
             lasting, none = list[LifeObject](), list[LifeObject]()
             for o in self.things:
                 is_, was = self._at_end(o), self._before(o, day)
-                seen = f.seen(o, lambda p, d=day: p.first.date() >= d)
+                seen = f.seen(o, _from(day))
                 if is_ is not None and was is not None and is_ != was:
                     lasting.append(o)
                 elif is_ is not None and is_ == was and {look.form for look in seen} <= {was}:
@@ -307,11 +308,11 @@ class _Writer:
     def _at_end(self, o: LifeObject) -> int | None:
         return -1 if self.facts.lost(o) is not None else self.facts.seen(o)[-1].form if self.facts.seen(o) else None
 
-    def _before(self, o: LifeObject, day: object) -> int | None:
+    def _before(self, o: LifeObject, day: date) -> int | None:
         """Return the form before and on a day, -1 where its place was empty, None where that is not clear."""
         looks = self.facts.looks(o)
         dates = [self.facts.at(look.patrol).date() for look in looks]
-        known = [(look.form, d) for look, d in zip(looks, dates, strict=True) if look.looked and d <= day]  # type: ignore[operator]
+        known = [(look.form, d) for look, d in zip(looks, dates, strict=True) if look.looked and d <= day]
         before = [form for form, d in known if d != day][-1:]
         return before[0] if before and {form for form, d in known if d == day} <= set(before) else None
 
@@ -365,6 +366,26 @@ class _Writer:
 
 def _of(part: str) -> Callable[[LifePatrol], bool]:
     return lambda patrol: patrol.part == part
+
+
+def _on_weekdays(days: range) -> Callable[[LifePatrol], bool]:
+    return lambda patrol: patrol.first.weekday() in days
+
+
+def _from(day: date) -> Callable[[LifePatrol], bool]:
+    return lambda patrol: patrol.first.date() >= day
+
+
+def _before(day: date) -> Callable[[LifePatrol], bool]:
+    return lambda patrol: patrol.first.date() < day
+
+
+def _on(day: date) -> Callable[[LifePatrol], bool]:
+    return lambda patrol: patrol.first.date() == day
+
+
+def _after(day: date) -> Callable[[LifePatrol], bool]:
+    return lambda patrol: patrol.first.date() > day
 
 
 def _most(seen: Sequence[LookAt]) -> tuple[int, int]:

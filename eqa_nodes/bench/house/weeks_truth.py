@@ -28,7 +28,7 @@ class AnswerRule(NamedTuple):
     """What a right answer says. Patterns ignore case.
 
     says, never: patterns that must and must not be found. dates: the only days that the answer names, ISO. counts:
-    number of times, with the least and the largest number of looks, of every "3 of 7". count: a number that is named.
+    number of times, with the least and the largest number of looks, of every "3 of 7". times: a number that is named.
     hours: least and largest length of time. declines: the right answer is that it is not known.
     """
 
@@ -36,7 +36,7 @@ class AnswerRule(NamedTuple):
     never: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     counts: tuple[int, ...] = ()
-    count: int = -1
+    times: int = -1
     hours: tuple[float, ...] = ()
     declines: bool = False
 
@@ -69,7 +69,7 @@ def _says(rule: AnswerRule, said: str, core: str, now: datetime) -> bool:
         return False
     if rule.counts and not all(_fits(found, rule.counts) for found in _COUNTS.findall(core)):
         return False
-    if rule.count >= 0 and not _names_count(core, rule.count):
+    if rule.times >= 0 and not _names_count(core, rule.times):
         return False
     return not rule.hours or _lasts(core, rule.hours)
 

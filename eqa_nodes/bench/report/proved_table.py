@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -71,11 +71,11 @@ def proved_rows(answers: Sequence[ProvedAnswer]) -> list[list[str]]:
     """Return the rows of the table: all, both halves of the houses, and each kind."""
     halves = dict.fromkeys(str(a.sample.metadata.get("half", "")) for a in answers)
     kinds = sorted({a.sample.category for a in answers})
-    groups: list[tuple[str, Callable[[ProvedAnswer], bool]]] = [("all", lambda a: True)]
-    groups += [(f"houses {half}", lambda a, half=half: a.sample.metadata.get("half") == half)
+    groups = [("all", list(answers))]
+    groups += [(f"houses {half}", [a for a in answers if a.sample.metadata.get("half") == half])
                for half in halves if half]
-    groups += [(kind, lambda a, kind=kind: a.sample.category == kind) for kind in kinds]
-    return [_row(name, [a for a in answers if belongs(a)]) for name, belongs in groups]
+    groups += [(kind, [a for a in answers if a.sample.category == kind]) for kind in kinds]
+    return [_row(name, group) for name, group in groups]
 
 
 def _row(name: str, group: Sequence[ProvedAnswer]) -> list[str]:
