@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index, cells_of
 from eqa_nodes.core.memory.keyframes import cell_of, item_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
-from eqa_nodes.core.memory.times import times_in
+from eqa_nodes.core.memory.times import FOR_EVER, times_in
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import TEXT, FloorPixel, Keyframe
 
@@ -76,9 +76,11 @@ def forget(db: Database, index: Index, root: int, selection: ForgetSelection) ->
         ids &= {i for i, kind in db.execute("SELECT keyframe, kind FROM seen JOIN objects ON objects.id = object")
                 if canonical(kind) == wanted}
     before = db.value("SELECT count(*) FROM objects")
-    _delete(db, index, sorted(ids))
-    _forget_looks(db, where, selection)
-    _drop_times(db, selection)
+    _delete(db, index, sorted(ids), keep_facts=bool(selection.after_ns or selection.before_ns))
+    _restore(db, _forget_looks(db, where, selection))
+    if selection.after_ns or selection.before_ns:
+        db.execute("UPDATE objects SET gone_ns = 0, missed = 0 WHERE gone_ns BETWEEN ? AND ?",
+                   (max(1, selection.after_ns), selection.before_ns or FOR_EVER))
     watches.restart(db, selection.after_ns, selection.before_ns)
     return Forgotten(len(ids), before - db.value("SELECT count(*) FROM objects"))
 
@@ -196,14 +198,21 @@ def _delete(db: Database, index: Index, ids: Sequence[int], keep_facts: bool = F
 
 
 def _drop_objects(db: Database) -> None:
-    """Delete the objects of which neither a view nor a look is left, and the events that deleted looks prove."""
-    db.execute("DELETE FROM objects WHERE id NOT IN (SELECT object FROM seen UNION SELECT object FROM looks)")
+    """Delete the objects of which no view and no look that saw them is left, and the events that deleted looks prove.
+    """
+    db.execute("DELETE FROM objects WHERE id NOT IN (SELECT object FROM seen UNION SELECT object FROM looks "
+               "WHERE looks > 0)")
+    db.execute("DELETE FROM looks WHERE object NOT IN (SELECT id FROM objects)")
     watches.trim(db)
 
 
-def _forget_looks(db: Database, root: int | None, s: ForgetSelection) -> None:
-    """Delete the selected looks from the ledger; those of a patrol at an object in one state are deleted together."""
-    region, kind, last = canonical(s.region), canonical(s.kind), s.before_ns or (1 << 62)
+def _forget_looks(db: Database, root: int | None, s: ForgetSelection) -> set[int]:
+    """Delete the selected looks from the ledger; those of a patrol at an object in one state are deleted together.
+
+    Return the ids of the objects that lost looks.
+    """
+    region, kind, last = canonical(s.region), canonical(s.kind), s.before_ns or FOR_EVER
+    lost = set[int]()
     within = "looks.last_ns >= ? AND looks.first_ns <= ?"
     for number, patrol, room, support, state, own, at, box, where in db.execute(
             "SELECT object, patrol, looks.room, support, state, kind, objects.room, coalesce(nullif(looks.box, x''), "
@@ -213,6 +222,7 @@ def _forget_looks(db: Database, root: int | None, s: ForgetSelection) -> None:
             continue
         db.execute("DELETE FROM looks WHERE object = ? AND patrol = ? AND room = ? AND support = ? AND state = ?",
                    (number, patrol, room, support, state))
+        lost.add(number)
     for patrol, room in db.execute("SELECT patrol, room FROM room_looks WHERE last_ns >= ? AND first_ns <= ?",
                                    (s.after_ns, last)).fetchall():
         if s.near is not None or (region and canonical(room) != region):
@@ -223,6 +233,28 @@ def _forget_looks(db: Database, root: int | None, s: ForgetSelection) -> None:
             watches.forget_people(db, patrol, room)
     ledger.trim(db)
     _drop_objects(db)
+    return lost
+
+
+def _restore(db: Database, numbers: Iterable[int]) -> None:
+    """Give objects the times, the place and the state that the views and looks which are left show."""
+    for number in sorted(numbers):
+        first, last = db.execute(
+            "SELECT min(a), max(b) FROM (SELECT stamp_ns AS a, stamp_ns AS b FROM seen JOIN keyframes ON keyframes.id "
+            "= keyframe WHERE object = ?1 UNION ALL SELECT first_ns, last_ns FROM looks WHERE object = ?1 "
+            "AND looks > 0)",
+            (number,)).fetchone()
+        row = db.execute("SELECT room, attributes, box FROM objects WHERE id = ?", (number,)).fetchone()
+        if row is None:
+            continue
+        room, stored, box = row
+        attributes, left = json.loads(stored), ledger.newest_spell(db, number)
+        if left is not None:
+            room, box = left.room, rows.pack_box(left.low, left.high)
+            attributes |= {"relation": left.relation, "support": left.support, "state": left.state}
+        db.execute("UPDATE objects SET first_ns = ?, last_ns = ?, room = ?, attributes = ?, box = ? WHERE id = ?",
+                   (first, last, room, json.dumps({k: v for k, v in attributes.items() if v}, sort_keys=True), box,
+                    number))
 
 
 def _drop_texts(db: Database) -> None:
@@ -234,19 +266,6 @@ def _drop_texts(db: Database) -> None:
                                                                    (number,))}
         if known.pop(TEXT, None) not in read:
             db.execute("UPDATE objects SET attributes = ? WHERE id = ?", (json.dumps(known, sort_keys=True), number))
-
-
-def _drop_times(db: Database, selection: ForgetSelection) -> None:
-    """Recompute the times of objects from the remaining views, so that they reveal nothing about a forgotten period."""
-    if not (selection.after_ns or selection.before_ns):
-        return
-    last = selection.before_ns or (1 << 62)
-    for number, in db.execute("SELECT id FROM objects WHERE last_ns BETWEEN ? AND ? OR first_ns BETWEEN ? AND ?",
-                              (selection.after_ns, last) * 2).fetchall():
-        db.execute("UPDATE objects SET (first_ns, last_ns) = (SELECT min(stamp_ns), max(stamp_ns) FROM seen "
-                   "JOIN keyframes ON keyframes.id = keyframe WHERE object = objects.id) WHERE id = ?", (number,))
-    db.execute("UPDATE objects SET gone_ns = 0, missed = 0 WHERE gone_ns BETWEEN ? AND ?",
-               (max(1, selection.after_ns), last))
 
 
 def _recount_content(db: Database) -> None:

@@ -217,6 +217,12 @@ def state_now(db: Database, number: int, until_ns: float) -> tuple[int, int, str
     return 0, row[1], now.state if now is not None else ""
 
 
+def newest_spell(db: Database, number: int) -> ObjectSpell | None:
+    """Return the place and state in which an object was seen last, None if the ledger has no look that saw it."""
+    spells = [s for found in _spells(db, "object = ? AND looks > 0", (number,)).values() for s in found]
+    return max(spells, key=lambda spell: spell.last_ns, default=None)
+
+
 def _spells(db: Database, where: str, values: tuple[int, ...]) -> dict[int, list[ObjectSpell]]:
     """Return the rows of the table `looks` by patrol, each list in the order of time."""
     rows: dict[int, list[ObjectSpell]] = {}

@@ -180,6 +180,28 @@ def test_a_day_is_forgotten_and_the_others_stay(store: MemoryStore) -> None:
     assert [one.patrol.first_ns for one in store.history(kettle.id)] == [NOON, NOON + 2 * DAY]
 
 
+def test_where_and_how_a_thing_was_at_a_forgotten_time_is_in_no_file(store: MemoryStore) -> None:
+    then = {1: LABELS[1]._replace(room="study", attributes={"state": "xylophonic", "support": "mauvine"})}
+    patrol(store, 0, (HERE, KETTLE))
+    patrol(store, 1, (HERE, KETTLE), labels=then)
+    assert store.objects()[0].attributes["state"] == "xylophonic"
+    store.forget(ForgetSelection(after_ns=NOON + DAY, before_ns=NOON + DAY + 60 * SECOND))
+    kettle, = store.objects()
+    assert kettle.room == "kitchen" and kettle.last_ns == store.history(kettle.id)[-1].patrol.last_ns < NOON + DAY
+    files = b"".join(p.read_bytes() for p in store.path.parent.glob(store.path.name + "*"))
+    assert b"xylophonic" not in files and b"mauvine" not in files
+
+
+def test_a_look_without_a_view_outlives_a_forgotten_time(store: MemoryStore) -> None:
+    for day in range(2):
+        patrol(store, day, (HERE, KETTLE))
+    with store._db.transaction():
+        store._db.execute("DELETE FROM seen WHERE keyframe > 1")
+    store.forget(ForgetSelection(after_ns=NOON, before_ns=NOON + 60 * SECOND))
+    kettle, = store.objects()
+    assert NOON + DAY <= kettle.first_ns <= kettle.last_ns
+
+
 def test_forgetting_people_keeps_the_looks_at_their_room(store: MemoryStore) -> None:
     patrol(store, 0, (HERE, {**KETTLE, 8: (2, 5, 18, 45)}), labels={**LABELS, 8: PERSON})
     store.forget(ForgetSelection(kind="person"))
