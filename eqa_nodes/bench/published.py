@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.official import read_official_eac
+from eqa_nodes.bench.metrics.task_totals import NO_MATCH, OUT_OF_RANGE
 from eqa_nodes.bench.readers.records import JsonRecord, load
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
@@ -25,7 +26,7 @@ from eqa_nodes.bench.samples import check_samples, write_samples
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.core.types.questions import Answer, Receipt
-from eqa_nodes.core.types.samples import Sample
+from eqa_nodes.core.types.samples import Sample, TaskCounts
 from eqa_nodes.recordings.formats.agent_state import load_plain, pickled_number
 
 MOST_BYTES = 200_000_000
@@ -40,7 +41,7 @@ class PublishedRun:
 
     metres: path lengths; marks: marks in the results; target_m: distance from the last position to the target, metres,
     if a path leads there; reference_m: lengths of reference paths; steps: number of steps of a task, with its
-    predicates and whether it was done, as in Prediction.
+    predicates, whether it was done, and the counts of its interactions, as in Prediction.
     """
 
     answers: Mapping[str, str | None] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class PublishedRun:
     steps: Mapping[str, int] = field(default_factory=dict)
     predicates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     succeeded: Mapping[str, bool] = field(default_factory=dict)
+    counts: Mapping[str, TaskCounts] = field(default_factory=dict)
 
     def endless(self, name: str) -> bool:
         """Return whether an answer has no path length while others have one: 3D-Mem's scorer counts it as infinite."""
@@ -127,6 +129,7 @@ def read_trajectories(folder: Path) -> PublishedRun:
     steps: dict[str, int] = {}
     predicates: dict[str, tuple[bool, ...]] = {}
     succeeded: dict[str, bool] = {}
+    counts: dict[str, TaskCounts] = {}
     for each in sorted(folder.iterdir()):
         if not (named := _TRAJECTORY.fullmatch(each.name)) or not each.is_dir():
             continue
@@ -140,8 +143,25 @@ def read_trajectories(folder: Path) -> PublishedRun:
             last.refuse("predicates_done", f"must hold 1, 0 or -1 for each predicate, got {done!r:.60}")
         answers[name] = last.text("action") if "action" in last else ""
         steps[name], predicates[name] = len(logs), tuple(value == 1 for value in done)
-        succeeded[name] = last.get("done_after_action") == 1
-    return PublishedRun(answers, steps=steps, predicates=predicates, succeeded=succeeded)
+        succeeded[name], counts[name] = last.get("done_after_action") == 1, _counts(logs)
+    return PublishedRun(answers, steps=steps, predicates=predicates, succeeded=succeeded, counts=counts)
+
+
+def _counts(logs: Sequence[JsonRecord]) -> TaskCounts:
+    """Return the counts of a trajectory: steps with feedback are interactions, and all but "failed" succeeded."""
+    feedback = [said for log in logs if (said := log.data.get("feedback"))]
+    ended = [_unusable(log) for log in logs]
+    return TaskCounts(len(feedback), sum(said != "failed" for said in feedback), sum(map(bool, ended)), ended[-1])
+
+
+def _unusable(log: JsonRecord) -> str:
+    """Return the error of a reply that named no option, "" if it named one."""
+    choice, error = log.data.get("action_choice", 0), log.data.get("action_error")
+    if choice == -1 or error == NO_MATCH:
+        return NO_MATCH
+    if choice == -2 or error == OUT_OF_RANGE:
+        return OUT_OF_RANGE
+    return "api_crash" if choice is None or error == "api_crash" else ""
 
 
 def read_steps(folder: Path) -> dict[str, int]:
@@ -251,7 +271,8 @@ def _prediction(name: str, published: PublishedRun) -> Prediction:
     receipt = Receipt(published.steps.get(name, 0), published.metres.get(name, 0.0))
     return Prediction(name, Answer(text or "", abstained=text is None, receipt=receipt),
                       predicates=published.predicates.get(name, ()), target_m=published.target_m.get(name),
-                      succeeded=published.succeeded.get(name), endless=published.endless(name))
+                      succeeded=published.succeeded.get(name), endless=published.endless(name),
+                      counts=published.counts.get(name))
 
 
 def _parts(folder: Path, name: str, ending: str) -> list[Path]:

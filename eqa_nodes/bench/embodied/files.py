@@ -49,6 +49,7 @@ from sim_bridge.registry import simulator_of
 from sim_bridge.scans import FILES, SCENES_VARIABLE
 
 FAMILIES = ("AttributeQA", "SpatialQA", "Navigation", "ObjectInteraction", "SocialInteraction")
+ATTRIBUTES = "AttrQA"  # the name of the first family in the paper's tables
 LIST = "tasks.json"
 
 
@@ -81,7 +82,8 @@ def _listed(entry: JsonRecord, home: Path, scenes: SceneFinder) -> TaskFile:
 
 
 def _file(index: int, name: str, home: Path, scenes: SceneFinder) -> TaskFile:
-    kind = Path(name).parts[0] if len(Path(name).parts) > 1 else ""
+    folder = Path(name).parts[0] if len(Path(name).parts) > 1 else ""
+    kind = ATTRIBUTES if folder == FAMILIES[0] else folder
 
     def read() -> Task:
         try:

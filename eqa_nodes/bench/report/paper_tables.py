@@ -21,11 +21,12 @@ from eqa_nodes.bench.reference.beside import own_values, reasons
 from eqa_nodes.bench.reference.published import PublishedValue, ambiguous_shares, published_values
 from eqa_nodes.bench.report.text_tables import markdown_table, notes_below, terminal_table
 from eqa_nodes.bench.running.manifest import answered_by
+from eqa_nodes.core.components import READERS
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_bytes
-from eqa_nodes.core.types.samples import ACTIVE, EM
+from eqa_nodes.core.types.samples import ACTIVE, EM, TASKS
 
-OWN_TABLES = ("openeqa", "express", "hm-eqa")  # data sets whose published tables have their own columns
+OWN_TABLES = ("openeqa", "express", "hm-eqa", "embodied-eval")  # data sets whose published tables are shown
 _GUESSES = "supplement, table 3"  # published values without guesses, next to those with guesses
 _ABLATION = "table 3"
 
@@ -77,7 +78,12 @@ class PaperLayout(NamedTuple):
 
 
 def layouts_of(dataset: str, categories: Sequence[str]) -> tuple[PaperLayout, ...]:
-    """Return the tables for a data set: EXPRESS-Bench's, HM-EQA's, else OpenEQA's. categories: of the questions."""
+    """Return the tables for a data set: EXPRESS-Bench's, HM-EQA's, EmbodiedEval's of tasks, else OpenEQA's.
+
+    categories: of the questions.
+    """
+    if dataset in READERS and READERS.traits(dataset).task == TASKS:
+        return _EMBODIED
     if dataset == "express":
         return _EXPRESS
     if dataset == "hm-eqa":
@@ -128,6 +134,20 @@ _EXPRESS = (
 )
 _HM_EQA = (PaperLayout("1", "HM-EQA", (PaperColumn("accuracy", ACTIVE, "hm_eqa_accuracy"),
                                   PaperColumn("normalised steps", ACTIVE, "hm_eqa_normalised_steps"))),)
+
+
+def _of_tasks(family: str, *metrics: tuple[str, str]) -> tuple[PaperColumn, ...]:
+    short = {"": "all", "SpatialQA": "Spatial", "Navigation": "Navig.", "ObjectInteraction": "Object",
+             "SocialInteraction": "Social"}.get(family, family)
+    return tuple(PaperColumn(f"{short} {heading}", TASKS, metric, category=family, digits=2)
+                 for heading, metric in metrics)
+
+
+_SUCC, _GCS, _TASK_SPL = ("Succ.", "succ"), ("GcS", "gcs"), ("SPL", "task_spl")
+_EMBODIED = (PaperLayout("2", "EmbodiedEval", (
+    *_of_tasks("AttrQA", _SUCC), *_of_tasks("SpatialQA", _SUCC), *_of_tasks("Navigation", _SUCC, _GCS, _TASK_SPL),
+    *_of_tasks("ObjectInteraction", _SUCC, _GCS, _TASK_SPL), *_of_tasks("SocialInteraction", _SUCC, _GCS, _TASK_SPL),
+    *_of_tasks("", _SUCC, _GCS)), "table 2"),)
 
 
 FORCED_ROW = "forced to guess"  # end of the name of the row with blind guesses instead of abstentions
@@ -337,6 +357,7 @@ def _ambiguous(runs: dict[str, list[ScoredRun]]) -> Iterator[str]:
         yield f"{100 * sum(marked) / len(marked):.1f} % of {len(marked)} questions are marked as ambiguous"
 
 
+_WIDE = 10  # more columns do not fit with standard errors
 ABOUT = ("questions", "judge", "answerer", "privileged")  # columns of a CSV
 
 
@@ -349,8 +370,10 @@ def paper_markdown(table: PaperTable) -> str:
 
 
 def paper_terminal(table: PaperTable) -> Group:
-    """Return the table for the terminal: own rows in bold, then the footnotes."""
-    rows = [(_named(row, row.name), *(cell.text for cell in row.cells)) for row in table.rows]
+    """Return the table for the terminal: own rows in bold, then the footnotes. A wide one shows no standard errors."""
+    wide = len(table.headings) > _WIDE
+    rows = [(_named(row, row.name), *(cell.text.partition("±")[0] if wide else cell.text for cell in row.cells))
+            for row in table.rows]
     printed = terminal_table(("", *table.headings), rows, title=f"Table {table.number}. {table.title}",
                              bold=[k for k, row in enumerate(table.rows) if row.own],
                              wrapped=range(1, len(table.headings) + 1))

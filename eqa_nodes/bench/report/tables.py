@@ -13,6 +13,7 @@ from eqa_nodes.bench.metrics.formulas import shown
 from eqa_nodes.bench.metrics.scores import Row, Scores
 from eqa_nodes.bench.metrics.values import BLIND, LEAVE_OUT, LOWEST, METRICS, SHARES
 from eqa_nodes.bench.reference.beside import sentences
+from eqa_nodes.bench.report.task_tables import NOTES, is_of_tasks, task_tables
 from eqa_nodes.bench.report.text_tables import markdown_table, notes_below, terminal_table
 from eqa_nodes.bench.running.manifest import RunManifest, answered_by
 
@@ -66,6 +67,9 @@ def score_table(scores: Scores, manifest: RunManifest, width: int) -> Group:
     The footnotes include comparable published results.
     """
     title = headline(scores, manifest)
+    if is_of_tasks(scores):
+        return Group(*task_tables(scores, title), *notes_below([*NOTES, *footnotes(scores),
+                                                                *sentences(scores, manifest)]))
     parts = [(COLUMNS, title)] if width >= _WIDE else [(COLUMNS[:_COSTS], title), ((COLUMNS[0], *COLUMNS[_COSTS:]), "")]
     longest = max(len(word) for row in scores.rows for word in row.name.split())
     tables = [terminal_table([column.heading.replace(" ", "\n", 1) for column in columns],
@@ -111,8 +115,6 @@ def footnotes(scores: Scores) -> list[str]:
         notes.append(f"blind answers took {_said(calls, 'call', 'calls')} and "
                      f"{sum(q.blind_tokens for q in scores.questions)} tokens more"
                      + (f", {money:.4g} by their prices" if money else ""))
-    if row.metrics["succ"].n:
-        notes += [_of_tasks(each) for each in scores.rows if each.metrics["succ"].n]
     if row.failed and scores.failed != LEAVE_OUT:
         notes.append(f"{_said(row.failed, 'failed question counts', 'failed questions count')} in C and E with "
                      f"{'mark 1' if scores.failed == LOWEST else 'the blind mark and an infinite path'}")
@@ -162,11 +164,6 @@ def footnotes(scores: Scores) -> list[str]:
 
 def _said(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
-
-
-def _of_tasks(row: Row) -> str:
-    succ, gcs, spl = (_percent(name, name == "succ", digits=2)(row) for name in ("succ", "gcs", "task_spl"))
-    return f"tasks, {row.name}: Succ. {succ} %, GcS {gcs} %, SPL {spl} % in steps, n {row.metrics['succ'].n}"
 
 
 HEADINGS = ("metric", "A", "B", "A - B [95 %]", "n", "p", "p, Holm")  # of a comparison

@@ -284,7 +284,13 @@ def test_the_command_does_tasks_of_files_in_any_simulator(tmp_path: Path, capsys
     assert "Go ahead. done (1 of 1 predicates after 1 steps)" in capsys.readouterr().out
     assert score_run(tmp_path / "run", OfflineJudge()).rows[0].metrics["succ"].mean == 1.0
     assert main(["bench", "score", str(tmp_path / "run")]) == 0
-    assert "Succ. 100.00 %, GcS 100.00 %, SPL 100.00 % in steps, n 1" in capsys.readouterr().out
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (whole,) = (row for row in rows if row[:1] == ["all"])
+    assert whole[:5] == ["all", "1", "100.00", "100.00", "100.00"]  # a single task has no interval
+    assert ["Succ.", "%", "100.00"] in rows
+    assert main(["bench", "table", str(tmp_path / "run")]) == 0
+    printed = capsys.readouterr().out
+    assert "Table 2. EmbodiedEval" in printed and "run [" in printed and "OpenEQA" not in printed
     assert main([*line, "--write", str(tmp_path / "again")]) == 0
     assert read_tasks(tmp_path / "again") == read_tasks(tmp_path)
     write_tasks(tmp_path, [replace(TOY, scene="unity:x")])

@@ -224,7 +224,7 @@ def test_the_survey_counts_what_can_be_done(flat: Path, capsys: pytest.CaptureFi
     world.close()
     assert main(["bench", "tasks", "--dataset", "embodied-eval", "--data", str(flat), "--dry-run"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["AttributeQA", "2", "2", "2", "1"] in rows and ["all", "6", "5", "3", "1"] in rows
+    assert ["AttrQA", "2", "2", "2", "1"] in rows and ["all", "6", "5", "3", "1"] in rows
 
 
 def test_turns_go_on_to_the_next_direction(flat: Path) -> None:
