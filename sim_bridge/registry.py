@@ -72,6 +72,13 @@ def sample_questions(scene: str) -> tuple[str, ...]:
     return tuple(ask(scene)) if ask is not None else ()
 
 
+def known_actions() -> tuple[str, ...]:
+    """Return the names of the actions on objects and people that any built-in simulator can carry out."""
+    from sim_bridge.house.actions import ACTIONS
+
+    return tuple(ACTIONS)
+
+
 def is_scan(scene: str) -> bool:
     """Return whether a scene is a scan: it is stored in files, and any simulator of scans can open it."""
     name = simulator_of(scene)

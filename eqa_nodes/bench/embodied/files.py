@@ -44,8 +44,7 @@ from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.samples import TASKS, Sample
-from sim_bridge.house.actions import ACTIONS
-from sim_bridge.registry import simulator_of
+from sim_bridge.registry import known_actions, simulator_of
 from sim_bridge.scans import FILES, SCENES_VARIABLE
 
 FAMILIES = ("AttributeQA", "SpatialQA", "Navigation", "ObjectInteraction", "SocialInteraction")
@@ -157,8 +156,8 @@ def _option(record: JsonRecord) -> TaskOption:
         record.refuse("option_type", f"is not supported: {unknown('type', kind, (ANSWER, INTERACTION))}")
     if kind == ANSWER:
         return TaskOption(kind, text)
-    if record.text("action") not in ACTIONS:
-        record.refuse("action", unknown("action on an object", record.text("action"), ACTIONS))
+    if record.text("action") not in known_actions():
+        record.refuse("action", unknown("action on an object", record.text("action"), known_actions()))
     return TaskOption(kind, text, record.text("action"), record.count("object"))
 
 
