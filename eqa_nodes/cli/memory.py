@@ -73,7 +73,7 @@ class MemoryObjects:
         from rich.table import Table
 
         from eqa_nodes.cli.printing import shown
-        from eqa_nodes.core.memory.changes import name_of, place_of
+        from eqa_nodes.core.memory.in_words import name_of, place_of
         from eqa_nodes.core.memory.keyframes import crop_of, file_name
         from eqa_nodes.core.memory.times import time_phrase
 

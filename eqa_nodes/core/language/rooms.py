@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from eqa_nodes.core.language.english import singular
+from eqa_nodes.core.language.english import canonical, singular
 from eqa_nodes.core.language.vocabulary import entries, groups
 
 _ROOM_NOUNS, _WHOLE_HOUSE = frozenset(entries("room_nouns")), frozenset(entries("whole_house"))
@@ -22,6 +22,11 @@ def is_room(text: str) -> bool:
     words = text.split()
     return 0 < len(words) < 4 and "in" not in words and "on" not in words and (
         singular(words[-1]) in _ROOM_NOUNS or words[-1] in _WHOLE_HOUSE)
+
+
+def fits_room(room: str, name: str) -> bool:
+    """Return whether a room is one that a name means: of "bedroom" also the main bedroom, of "" every room."""
+    return not name or f" {canonical(room)}".endswith(f" {canonical(name)}")
 
 
 def room_name(text: str) -> str:

@@ -31,9 +31,10 @@ from eqa_nodes.core.language.wording import in_words, question_of
 _ANIMALS = frozenset(map(canonical, members("pet")))
 _AT_ONCE = 4  # questions in one line
 _HERE = r"(?: (?:at )?home| here| in (?:the|this) house)?(?!['\w])(?! (?:can|could|who|that)\b)"
+_BE = r"\b(?:there )?(?:is|are|was|were) (?:there )?"
 _PEOPLE = tuple((re.compile(words + _HERE, re.IGNORECASE), plain) for words, plain in (
-    (r"\b(?:is|are|was|were) (?:there )?(?:(?:any|some) ?(?:one|body|people|persons)|people)", "is there a person"),
-    (r"\b(?:is|are|was|were) (?:there )?(?:nobody|no one|no people|no persons)", "is there not a person"),
+    (rf"{_BE}(?:(?:any|some) ?(?:one|body|people|persons)|people)", "is there a person"),
+    (rf"{_BE}(?:nobody|no one|no people|no persons)", "is there not a person"),
     (r"\bhow many (?:people|persons) (?:are|were)(?: there)?", "how many persons are")))
 
 

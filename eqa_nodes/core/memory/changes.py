@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.in_words import name_of, place_of
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.types.questions import MemoryObject
 
@@ -124,19 +125,6 @@ def _between(db: Database, o: MemoryObject, now: dict[str, str]) -> tuple[int, i
             break
         first_ns = int(began_ns)
     return last_ns, first_ns
-
-
-def place_of(o: MemoryObject) -> str:
-    """Return the location as text ("in the kitchen, on the counter"), "" if it is unknown."""
-    relation, support = o.attributes.get("relation", ""), o.attributes.get("support", "")
-    room = f"in the {o.room}" if o.room else ""
-    on = f"{relation if relation in ('on', 'in', 'under') else 'on'} the {support}" if support else ""
-    return ", ".join(filter(None, (room, on)))
-
-
-def name_of(o: MemoryObject) -> str:
-    """Return the name with its colour, such as "red mug"."""
-    return " ".join(filter(None, (o.attributes.get("colour", ""), o.kind)))
 
 
 def _same(a: MemoryObject, b: MemoryObject) -> bool:

@@ -7,9 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.memory.changes import name_of
+from eqa_nodes.core.memory.in_words import name_of, spell_place
 from eqa_nodes.core.memory.ledger import EMPTY, SEEN, PatrolOfObject, RoomLooks
-from eqa_nodes.core.memory.matching import spell_place
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.types.questions import MemoryObject
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.rooms import fits_room
 from eqa_nodes.core.memory import maps
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.objects import ObjectUpdate
@@ -245,10 +246,10 @@ def room_history(db: Database, root: int, room: str, until_ns: float) -> list[Ro
 
     "bedroom" includes the main bedroom, and "" every room: people is the largest number in one of them.
     """
-    wanted, found = f" {canonical(room)}".rstrip(), dict[int, RoomLooks]()
+    found = dict[int, RoomLooks]()
     known = {patrol.number: patrol for patrol in patrols(db, root, until_ns)}
     for number, name, *row in db.execute("SELECT * FROM room_looks ORDER BY patrol, first_ns"):
-        if number in known and f" {canonical(name)}".endswith(wanted):
+        if number in known and fits_room(name, room):
             one = RoomLooks(known[number], name, *row)
             found[number] = one.and_also(found[number]) if number in found else one
     return [found.get(number, patrol) for number, patrol in known.items()]

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from eqa_nodes.core.language.english import COLOURS, canonical, content_words, normalise
 from eqa_nodes.core.language.naming import in_group
 from eqa_nodes.core.language.spelling import spelled
-from eqa_nodes.core.memory.ledger import ObjectSpell
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence, MemoryObject
 
@@ -37,10 +36,3 @@ def views_of(store: MemoryReader, ids: Iterable[int], note: str) -> tuple[Eviden
     """Return stored views as evidence, at most MAX_EVIDENCE of them."""
     views = [view for i in dict.fromkeys(ids) if (view := store.keyframe(i)) is not None]
     return tuple(Evidence(v.id, v.stamp_ns, v.pose, note) for v in views[:MAX_EVIDENCE])
-
-
-def spell_place(spell: ObjectSpell) -> str:
-    """Return where an object was: "on the counter in the kitchen", "" for an unknown place."""
-    room = f"in the {spell.room}" if spell.room else ""
-    relation = spell.relation if spell.relation in ("on", "in", "under") else "on"
-    return " ".join(filter(None, (f"{relation} the {spell.support}" if spell.support else "", room)))

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.query import Query, Thing
+from eqa_nodes.core.language.rooms import fits_room
 from eqa_nodes.core.language.states import state_of
 from eqa_nodes.core.memory.days import PARTS
+from eqa_nodes.core.memory.in_words import spell_place
 from eqa_nodes.core.memory.ledger import NOT_LOOKED, PEOPLE, SEEN, ObjectSpell, PatrolSpan, RoomLooks
-from eqa_nodes.core.memory.matching import spell_place
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.times import TimesInText
 from eqa_nodes.core.types.questions import MemoryObject
@@ -71,8 +72,7 @@ def _is_so(spell: ObjectSpell, kind: str, state: str) -> bool:
 def _is_at(spell: ObjectSpell, thing: Thing, predicate: Thing) -> bool:
     """Return whether an object was in the room and on the support that a question names, of either phrase."""
     room, support = predicate.room or thing.room, predicate.support or thing.support
-    there = not room or f" {canonical(spell.room)}".endswith(f" {canonical(room)}")
-    return there and (support is None or canonical(spell.support) == canonical(support.kind))
+    return fits_room(spell.room, room) and (support is None or canonical(spell.support) == canonical(support.kind))
 
 
 def within(patrol: PatrolSpan, times: TimesInText) -> bool:

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 from eqa_nodes.core.language.english import canonical, join_list, number_word
 from eqa_nodes.core.language.query import Thing
-from eqa_nodes.core.memory.changes import name_of, place_of
 from eqa_nodes.core.memory.habit_questions import HabitQuestion
+from eqa_nodes.core.memory.in_words import name_of, place_of, spell_place
 from eqa_nodes.core.memory.ledger import PEOPLE, RoomLooks
-from eqa_nodes.core.memory.matching import fitting_objects, spell_place, views_of
+from eqa_nodes.core.memory.matching import fitting_objects, views_of
 from eqa_nodes.core.memory.observations import Observation, observations, within
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.times import short_time

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from eqa_nodes.core.language.english import canonical, content_words, normalise
+from eqa_nodes.core.language.english import content_words, normalise
 from eqa_nodes.core.language.lexing import CHATTER
-from eqa_nodes.core.language.rooms import is_room, room_name
+from eqa_nodes.core.language.rooms import fits_room, is_room, room_name
 from eqa_nodes.core.language.spelling import spelled
-from eqa_nodes.core.memory.changes import Change, name_of, place_of
+from eqa_nodes.core.memory.changes import Change
 from eqa_nodes.core.memory.digest import events
 from eqa_nodes.core.memory.habit_questions import habit_question
+from eqa_nodes.core.memory.in_words import name_of, place_of
 from eqa_nodes.core.memory.ledger import PAUSE_NS
 from eqa_nodes.core.memory.matching import ONCE, fitting_objects, views_of
 from eqa_nodes.core.memory.over_weeks import over_weeks
@@ -131,15 +132,11 @@ def _last(store: MemoryReader, asked: PastQuestion, fitting: Sequence[MemoryObje
     """Return the object that was last seen in the room and at the time asked about, as it was then."""
     window = asked.times.window
     after_ns, before_ns = (0, FOR_EVER) if window is None else window[:2]
-    there = [o for o in fitting if after_ns <= o.last_ns <= before_ns and _in_room(o, asked.room)]
+    there = [o for o in fitting if after_ns <= o.last_ns <= before_ns and fits_room(o.room, asked.room)]
     if window is not None or asked.room:
-        seen = [o for o in store.sightings(fitting, after_ns, before_ns) if _in_room(o, asked.room)]
+        seen = [o for o in store.sightings(fitting, after_ns, before_ns) if fits_room(o.room, asked.room)]
         there = sorted((*seen, *there), key=lambda o: (o.last_ns, o.id))
     return there[-1] if there else None
-
-
-def _in_room(o: MemoryObject, room: str) -> bool:
-    return not room or f" {canonical(o.room)}".endswith(f" {canonical(room)}")
 
 
 def _elsewhere(store: MemoryReader, asked: PastQuestion, o: MemoryObject, now_ns: int) -> Recollection:
@@ -155,7 +152,7 @@ def _was(store: MemoryReader, asked: PastQuestion, fitting: Sequence[MemoryObjec
     """Return where an object was during a time: each place once in a row, with the time at which it was seen there."""
     window = asked.times.window
     assert window is not None
-    seen = [o for o in store.sightings(fitting, *window[:2]) if _in_room(o, asked.room)]
+    seen = [o for o in store.sightings(fitting, *window[:2]) if fits_room(o.room, asked.room)]
     if not seen:
         return _elsewhere(store, asked, fitting[-1], now_ns)
     spells = [list(group) for _, group in groupby(seen, key=place_of)]
@@ -191,7 +188,7 @@ def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollect
         return None  # "what changed in politics" is not about time; without objects nothing is known
     if window is not None and window.before_ns < now_ns:
         return _happened(store, asked, now_ns)
-    changes = [change for change in store.changes(since) if _in_room(change.object, asked.room)]
+    changes = [change for change in store.changes(since) if fits_room(change.object.room, asked.room)]
     begin = time_phrase(since, now_ns).removeprefix("on ")
     if not changes:
         return Recollection(f"nothing that I have seen since {begin}", ONCE, _newest(store, begin))

@@ -14,11 +14,12 @@ from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language.english import canonical, content_words, number
 from eqa_nodes.core.language.naming import by_head, in_group, known_names
 from eqa_nodes.core.language.query import Query, Thing
+from eqa_nodes.core.language.rooms import fits_room
 from eqa_nodes.core.language.spelling import is_word
 from eqa_nodes.core.language.states import state_of
 from eqa_nodes.core.language.time_words import time_words
 from eqa_nodes.core.language.understanding import understand
-from eqa_nodes.core.types.views import MOVING
+from eqa_nodes.core.memory.ledger import PEOPLE
 
 MAX_LETTERS = 200  # of a statement
 _UNITS = {"s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hr": 3600, "hour": 3600,
@@ -30,15 +31,11 @@ _AMOUNT = re.compile(r"(?P<half>half )?(?P<amount>an?|\d+(?:\.\d+)?|[a-z-]+)?(?P
 _GONE = re.compile(r"(?:(?:the|my|our|your|an?) )?(?P<thing>.+?) (?:is|are|has|have)(?: been)? "
                    r"(?:gone|missing|away|removed|taken away)", re.I)
 _MOVED = re.compile(r"(?P<thing>.+?) (?:moves?|(?:(?:is|are|was|were|has|have|gets?)(?: been| being)? )moved)", re.I)
-_SOMEBODY = r"(?:(?P<no>nobody|no one|no people)|someone|somebody|anyone|anybody|people)"
-_PEOPLE_ARE = re.compile(rf"(?:{_SOMEBODY} (?:is|are)|there (?:is|are) {_SOMEBODY.replace('<no>', '<none>')}) "
-                         r"(?P<where>in .+)", re.I)
 _THING_IS = re.compile(r"\b(?P<verb>is|are) (?P<what>.+)", re.I)
 _NOT = re.compile(r"\b(is|are)(?: no longer| not|n't)\b", re.I)
 _SEVERAL = re.compile(r"\b(?:and|or|then|while|but)\b", re.I)
 _SAY = 'say "the stove is on for 30 min", "there is a box in the entryway", "the suitcase is gone" or "the laptop is ' \
        'moved"'
-_PEOPLE = frozenset(map(canonical, MOVING))
 _AT = ("on", "in", "under")  # relations that memory knows
 
 
@@ -61,7 +58,7 @@ class WatchStatement(NamedTuple):
     @property
     def people(self) -> bool:
         """Whether it is about people, whom memory counts for each room."""
-        return canonical(self.thing.kind) in _PEOPLE
+        return canonical(self.thing.kind) in PEOPLE
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -102,16 +99,11 @@ def fits_kind(kind: str, name: str) -> bool:
 
 def is_known_kind(name: str) -> bool:
     """Return whether the language knows a kind of thing that memory may not have seen yet, if only as a word."""
-    return canonical(name) in _PEOPLE or name in known_names() or all(map(is_word, name.split()))
-
-
-def fits_room(room: str, name: str) -> bool:
-    """Return whether a room is the one that a name means: of "bedroom" also the guest bedroom."""
-    return f" {canonical(room)}".endswith(f" {canonical(name)}")
+    return canonical(name) in PEOPLE or name in known_names() or all(map(is_word, name.split()))
 
 
 def _is_at(wanted: Thing, room: str, attributes: Mapping[str, str]) -> bool:
-    if wanted.room and not fits_room(room, wanted.room):
+    if not fits_room(room, wanted.room):
         return False
     if wanted.support is None:
         return True
@@ -178,7 +170,7 @@ def _moving(text: str, thing: str, lasts_ns: int) -> WatchStatement:
     if lasts_ns or moved != Thing(moved.kind, colour=moved.colour, quantifier=moved.quantifier):
         raise BadQuestion(f"{text!r} says more than that a thing is moved, which cannot be watched: say \"the "
                           f"{moved.kind} is moved\"")
-    if canonical(moved.kind) in _PEOPLE:
+    if canonical(moved.kind) in PEOPLE:
         raise BadQuestion(f'memory does not follow people: say "there is a {moved.kind} in the kitchen"')
     return WatchStatement(text, moved, Thing(), "", True, False, 0)
 
@@ -214,8 +206,6 @@ def _query(said: str) -> tuple[Query | None, bool]:
     """Return a statement as a question, as it is or with the verb in front ("is the box in the entryway"), and whether
     it is denied.
     """
-    if people := _PEOPLE_ARE.fullmatch(said):
-        return understand(f"there is a person {people['where']}").query, bool(people["no"] or people["none"])
     if (query := understand(said).query) is not None:
         return query, False
     said, denied = _NOT.subn(r"\1", said, count=1)

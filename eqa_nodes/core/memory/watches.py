@@ -25,12 +25,13 @@ from typing import NamedTuple
 
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.rooms import fits_room
 from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.in_words import name_of, place_words
 from eqa_nodes.core.memory.objects import ObjectRecord, ObjectUpdate
 from eqa_nodes.core.memory.statements import (
     WatchStatement,
     fits_kind,
-    fits_room,
     is_known_kind,
     read_statement,
     stored_statement,
@@ -285,7 +286,7 @@ def _earlier(db: Database, was: ObjectRecord) -> tuple[LookKey, ...]:
 
 def _same(a: ObjectRecord, b: ObjectRecord) -> bool:
     """Return whether two objects may be one thing in two places."""
-    return a.id != b.id and canonical(_name(a)) == canonical(_name(b))
+    return a.id != b.id and canonical(name_of(a)) == canonical(name_of(b))
 
 
 def _other_place(was: ObjectRecord, now: ObjectRecord) -> bool:
@@ -373,27 +374,20 @@ def _absorb(db: Database, part: int, whole: int) -> None:
     db.execute("UPDATE watch_events SET object = ? WHERE object = ?", (whole, part))
 
 
-def _name(o: ObjectRecord) -> str:
-    return " ".join(filter(None, (o.attributes.get("colour", ""), o.kind)))
-
-
-def _place(room: str, attributes: Mapping[str, str]) -> str:
-    """Return where an object is in words: "on the counter in the kitchen"."""
-    relation, support = attributes.get("relation", ""), attributes.get("support", "")
-    on = f"{relation if relation in ('on', 'in', 'under') else 'on'} the {support}" if support else ""
-    return " ".join(filter(None, (on, f"in the {room}" if room else "")))
+def _where(o: ObjectRecord) -> str:
+    return place_words(o.room, o.attributes.get("relation", ""), o.attributes.get("support", ""))
 
 
 def _seen_text(o: ObjectRecord) -> str:
-    said = ", ".join(filter(None, (o.attributes.get("state", ""), _place(o.room, o.attributes))))
-    return f"the {_name(o)} is {said}" if said else f"the {_name(o)} is there"
+    said = ", ".join(filter(None, (o.attributes.get("state", ""), _where(o))))
+    return f"the {name_of(o)} is {said}" if said else f"the {name_of(o)} is there"
 
 
 def _gone_text(o: ObjectRecord) -> str:
-    where = _place(o.room, o.attributes)
-    return f"the {_name(o)} is gone" + (f"; it was {where}" if where else "")
+    where = _where(o)
+    return f"the {name_of(o)} is gone" + (f"; it was {where}" if where else "")
 
 
 def _moved_text(was: ObjectRecord, now: ObjectRecord) -> str:
-    places = [_place(o.room, o.attributes) or "elsewhere" for o in (was, now)]
-    return f"the {_name(now)} was {places[0]} and is {places[1]}"
+    places = [_where(o) or "elsewhere" for o in (was, now)]
+    return f"the {name_of(now)} was {places[0]} and is {places[1]}"
