@@ -12,7 +12,7 @@ from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
 from eqa_nodes.core.storage.text import storable
-from eqa_nodes.core.types.samples import Sample, history_of
+from eqa_nodes.core.types.samples import PRESENT, Sample, history_of
 from sim_bridge.registry import has_simulator, is_scan
 
 
@@ -68,10 +68,12 @@ def opened_by(simulator: str, samples: Iterable[Sample]) -> list[Sample]:
 def about_history(sample: Sample) -> Sample:
     """Return the question for EM-EQA, without target places and paths, because nothing is driven.
 
+    Only a question whose newest episode is the present keeps the length of its path: the present is seen by driving.
     Raises ConfigError if the data set names no episode history for it.
     """
     history_of(sample)
-    return replace(sample, start=None, target=None, viewpoints=(), reference_steps=None, reference_metres=None,
+    metres = sample.reference_metres if PRESENT in sample.metadata else None
+    return replace(sample, start=None, target=None, viewpoints=(), reference_steps=None, reference_metres=metres,
                    needs_exploration=False)
 
 

@@ -85,6 +85,7 @@ READERS = Registry("data set", "eqa_nodes.readers", {
     "house-tasks": "eqa_nodes.bench.house.questions:HOUSE_TASKS",
     "house-text": "eqa_nodes.bench.house.questions:HOUSE_TEXT",
     "house-weeks": "eqa_nodes.bench.house.weeks_reader:HOUSE_WEEKS",
+    "laeqa": "eqa_nodes.bench.readers.laeqa:LaEqaReader",
     "openeqa": "eqa_nodes.bench.readers.openeqa:OpenEqaReader",
 }, ReaderTraits())
 
@@ -124,6 +125,7 @@ _FORMATS = "eqa_nodes.recordings.formats"
 HISTORIES = Registry("format of episode histories", "eqa_nodes.histories", {
     "bag": "eqa_nodes.recordings.bags.history:BagFormat",
     "images": f"{_FORMATS}.pictures:IMAGES",
+    "laeqa": f"{_FORMATS}.laeqa_folder:LAEQA",
     "openeqa": f"{_FORMATS}.openeqa_folder:OPENEQA",
     "polycam": f"{_FORMATS}.phones:POLYCAM",
     "record3d": f"{_FORMATS}.phones:RECORD3D",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,13 +22,13 @@ from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.ledger import paying
 from eqa_nodes.core.memory.recollect import about_past
-from eqa_nodes.core.memory.times import about_time, dated, time_in_recording
+from eqa_nodes.core.memory.times import about_time, dated, time_in_recording, time_phrase
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
-from eqa_nodes.core.types.samples import EpisodeResult, Sample
+from eqa_nodes.core.types.samples import PRESENT, EpisodeResult, EpisodeStart, Sample, episodes_of
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.bags.history import BagOptions
@@ -42,6 +44,7 @@ from eqa_nodes.recordings.history_views import (
     check_selection,
     open_views,
 )
+from eqa_nodes.recordings.joined_history import Visit, joined
 from eqa_nodes.runners.answerers import answerer_of
 from eqa_nodes.tours.rendered import PosedPath, RenderedHistory
 from sim_bridge.registry import check_simulator, is_scan
@@ -54,6 +57,14 @@ if TYPE_CHECKING:
 ANSWERING = "answering"  # sent to the listener when the views are available
 _SHOWN = 50  # number of an answer's views that a report shows in addition to its evidence
 _OPEN = 2  # number of histories with open views: questions about one history are consecutive
+
+
+class _Given(NamedTuple):
+    """An answer, the views of it that a report shows, and all views that the answerer got."""
+
+    answer: Answer
+    shown: list[Keyframe]
+    views: Sequence[Keyframe]
 
 
 class HistorySource(NamedTuple):
@@ -90,6 +101,32 @@ def tour_source(tour: Tour) -> HistorySource:
 def weeks_source(history: WeeksHistory) -> HistorySource:
     """Return the patrols of a house's life as a source."""
     return HistorySource(history.name, history.identity, lambda: history)
+
+
+def joined_source(name: str, parts: Sequence[tuple[HistorySource, int]]) -> HistorySource:
+    """Return recordings, oldest first, as one source. parts: a recording, and the stamp at which it begins, ns."""
+    return HistorySource(name, {"parts": [[source.identity, begin_ns] for source, begin_ns in parts]},
+                         lambda: joined(name, [Visit(source.open(), begin_ns) for source, begin_ns in parts]))
+
+
+def metres_driven(sample: Sample, views: Sequence[Keyframe]) -> float:
+    """Return the length of the path on which a robot would have seen the views of the present, metres.
+
+    As in the published code of LA-EQA, straight lines join the places of these views, from where the robot is. 0 for a
+    question without a present, and without poses.
+    """
+    present, start = episodes_of(sample), sample.metadata.get(PRESENT)
+    if not present or not isinstance(start, Sequence):
+        return 0.0
+    seen = sorted((v for v in views if v.stamp_ns >= present[-1].begin_ns), key=lambda v: v.stamp_ns)
+    return math.fsum(math.dist(a, b) for a, b in pairwise([start, *(v.map_from_base.xyz for v in seen)]))
+
+
+def images_recalled(sample: Sample, views: Sequence[Keyframe]) -> int | None:
+    """Return how many of the views are of the past, None for a question without a present."""
+    if PRESENT not in sample.metadata or not (episodes := episodes_of(sample)):
+        return None
+    return sum(view.stamp_ns < episodes[-1].begin_ns for view in views)
 
 
 def _fingerprint(path: Path) -> str:
@@ -156,7 +193,7 @@ class HistoryRunner:
         began = time.monotonic()
         told = past.recollect(question) if isinstance(past, RecalledViews) else None
         if past is not None and told is not None:
-            views, (answer, shown) = past, told
+            views, given = past, _Given(*told, told[1])
         else:
             views = self._opened(source, self._selection.frames, sample)
             self._listener(ANSWERING)
@@ -164,16 +201,19 @@ class HistoryRunner:
             way = views.kept.way
             asked = CallRecorder(self._answerer, lambda: way[-1] if way else (0, Pose2(0.0, 0.0, 0.0)), calls.append)
             with paying(question) as paid:
-                answer, shown = self._answered(paid, views, asked)
+                given = self._answered(paid, views, asked, episodes_of(sample))
+        answer, shown = given.answer, given.shown
         spots = views.kept.spots
         evidence = tuple(e._replace(note=_note(e.note, views.kept), **spots[str(e.keyframe_id)]._asdict())
                          for e in answer.evidence)
         answer = replace(answer, evidence=evidence, understood=read_as(question),
-                         receipt=replace(answer.receipt, seconds=time.monotonic() - began))
+                         receipt=replace(answer.receipt, seconds=time.monotonic() - began,
+                                         metres=metres_driven(sample, given.views)))
         trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer,
                               refused={f"history: {why}": n for why, n in views.kept.dropped.items()}, calls=calls)
         best = next((k.jpeg for e in answer.evidence[:1] for k in shown if k.id == e.keyframe_id), b"")
-        return EpisodeResult(sample.id, answer, None, replace(trace, view=best))
+        return EpisodeResult(sample.id, answer, None, replace(trace, view=best),
+                             recalled=images_recalled(sample, given.views))
 
     def blind(self, sample: Sample) -> Answer:
         """Answer without any view."""
@@ -189,16 +229,20 @@ class HistoryRunner:
         """Return whether a memory of the history is asked first; it knows objects only from labels."""
         return self._asks_memory and not question.choices and about_past(question.text)
 
-    def _answered(self, question: Question, views: HistoryViews, asked: Answerer) -> tuple[Answer, list[Keyframe]]:
+    def _answered(self, question: Question, views: HistoryViews, asked: Answerer,
+                  episodes: Sequence[EpisodeStart]) -> _Given:
         items, way = views.items(question), views.kept.way
-        if way and self._says_when(question):
+        if episodes:
+            items = dated(items, partial(time_phrase, now_ns=episodes[-1].begin_ns))
+        elif way and self._says_when(question):
             items = dated(items, partial(time_in_recording, start_ns=way[0][0], end_ns=way[-1][0]))
         if items or self._force_guess or not views.kept.frames:  # no frames requested: the agent is blind
             answer = asked.answer(question, items)
             proof, step = {e.keyframe_id for e in answer.evidence}, -(-len(items) // _SHOWN) or 1
-            return answer, [item.keyframe for i, item in enumerate(items) if not i % step or item.keyframe.id in proof]
-        return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
-                      message="nothing was seen that bears on the question"), []
+            shown = [item.keyframe for i, item in enumerate(items) if not i % step or item.keyframe.id in proof]
+            return _Given(answer, shown, [item.keyframe for item in items])
+        return _Given(Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
+                             message="nothing was seen that bears on the question"), [], ())
 
     def _says_when(self, question: Question) -> bool:
         """Return whether views get captions with their time: if the question needs it and no published agent is run."""

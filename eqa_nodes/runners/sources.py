@@ -15,11 +15,19 @@ from eqa_nodes.core.errors import BadPose, ConfigError, EqaError, StorageError, 
 from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.geometry import transform_from_habitat
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.core.types.samples import Sample, history_of
+from eqa_nodes.core.types.samples import EpisodeStart, Sample, episodes_of, history_of
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.bags.reader import is_bag
+from eqa_nodes.recordings.formats.laeqa_folder import episode_folder
 from eqa_nodes.recordings.history_views import ViewSelection, check_history
-from eqa_nodes.runners.history import HistorySource, file_source, path_source, tour_source, weeks_source
+from eqa_nodes.runners.history import (
+    HistorySource,
+    file_source,
+    joined_source,
+    path_source,
+    tour_source,
+    weeks_source,
+)
 from eqa_nodes.runners.opening import selection_of
 from eqa_nodes.tours.rendered import PosedPath
 from sim_bridge.registry import has_simulator, is_scan, simulator_of
@@ -75,8 +83,22 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
             check_history(source.open(), selection)
         return source
 
+    def visited(name: str, episodes: Sequence[EpisodeStart]) -> HistorySource:
+        parts = []
+        for episode in episodes:
+            if histories is None or (file := history_path(histories, episode.name)) is None:
+                raise _missing(episode.name, histories)
+            parts.append((file_source(file, options=bags if is_bag(file) else None), episode.begin_ns))
+        source = joined_source(name, parts)
+        if not detected:
+            check_history(source.open(), selection)
+        return source
+
     @cache
-    def named(name: str, scene: str, path: PosedPath | None) -> HistorySource | EqaError:
+    def named(name: str, scene: str, path: PosedPath | None,
+              episodes: tuple[EpisodeStart, ...]) -> HistorySource | EqaError:
+        if episodes:
+            return _tried(lambda: visited(name, episodes))
         if histories is not None and (file := history_path(histories, name)) is not None:
             return _tried(lambda: opened(name, file))
         if path is not None:
@@ -93,16 +115,20 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
                 return tour_source(replace(tour, robot=_sized(tour.robot, image or image_size(IMAGE))))
 
             return _tried(toured)
-        return StorageError(f"the history {name} is not in {histories or 'any folder that was named'}: put "
-                            "its frames there (docs/histories.md says in which form), or name another --histories")
+        return _missing(name, histories)
 
     def source_of(sample: Sample) -> HistorySource:
-        found = named(history_of(sample), sample.scene, posed_path(sample))
+        found = named(history_of(sample), sample.scene, posed_path(sample), episodes_of(sample))
         if isinstance(found, EqaError):
             raise found
         return found
 
     return source_of
+
+
+def _missing(name: str, histories: Path | None) -> StorageError:
+    return StorageError(f"the history {name} is not in {histories or 'any folder that was named'}: put its frames "
+                        "there (docs/histories.md says in which form), or name another --histories")
 
 
 def posed_path(sample: Sample) -> PosedPath | None:
@@ -128,13 +154,13 @@ def _sized(robot: RobotModel, image: tuple[int, int] | None) -> RobotModel:
 
 
 def history_path(histories: Path, name: str) -> Path | None:
-    """Return the path of a history, under its name or in ScanNet's layout; None if it does not exist."""
+    """Return the path of a history, under its name or in ScanNet's or LA-EQA's layout; None if it does not exist."""
     scan = _SCANNET.fullmatch(name)
     places = [inside(histories, name)]
     if scan is not None:
         places += [histories / folder / scan[1] / f"{scan[1]}.sens" for folder in _SCANS]
         places += [histories / folder / scan[1] for folder in _SCANS]
-    return next((place for place in places if place.exists()), None)
+    return next((place for place in places if place.exists()), None) or episode_folder(histories, name)
 
 
 def _tried(make: Callable[[], HistorySource]) -> HistorySource | EqaError:

@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
-from eqa_nodes.core.types.samples import ALLOWED_POSES, Sample, TaskCounts
+from eqa_nodes.core.types.samples import ALLOWED_POSES, PRESENT, Sample, TaskCounts
 
 Point = tuple[float, ...]  # x, y, and the height of the floor if the data set has it; metres
 
@@ -48,7 +48,7 @@ class QuestionScore:
     without a trace. judged: True = it asks for an answer, False = scored by predicates only. limit: the limit that
     ended the search, in words, "" = none. source: data set of the scan ("hm3d", "scannet"), "" = no scan. multi_floor:
     whether the recorded path changes floor. blind_calls, blind_tokens, blind_money: costs of the blind answer, not
-    included in other counts. succeeded, endless, counts: as in Prediction.
+    included in other counts. succeeded, endless, counts, recalled: as in Prediction.
     """
 
     id: str
@@ -86,6 +86,7 @@ class QuestionScore:
     succeeded: bool | None = None
     endless: bool = False
     counts: TaskCounts | None = None
+    recalled: int | None = None
 
     @property
     def unscored(self) -> bool:
@@ -130,13 +131,19 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         mark.note + arrival.note + poses.note + unsure, blind_mark.sigma, sure.sigma, receipt.steps, receipt.metres,
         receipt.seconds,
         receipt.calls, receipt.tokens_in + receipt.tokens_out,
-        sample.reference_steps, sample.reference_metres, arrival.final_m,
+        sample.reference_steps, _reference_metres(sample, prediction), arrival.final_m,
         arrival.passed, bool(sample.choices), receipt.privileged,
         f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
         prediction.predicates, allowed if isinstance(allowed, int) else None, bool(sample.answer), receipt.money,
         poses.number, receipt.limit, source_of(sample), sample.metadata.get("multi_floor") is True,
         guess.calls, guess.tokens_in + guess.tokens_out, guess.money,
-        prediction.succeeded, prediction.endless, prediction.counts)
+        prediction.succeeded, prediction.endless, prediction.counts, prediction.recalled)
+
+
+def _reference_metres(sample: Sample, prediction: Prediction) -> float | None:
+    """Return the length of the reference path, None where it is unknown what of the present the agent has seen."""
+    unknown = PRESENT in sample.metadata and prediction.recalled is None
+    return None if unknown else sample.reference_metres
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> JudgeMark:

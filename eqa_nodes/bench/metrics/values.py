@@ -111,6 +111,7 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "succ": _predicates(lambda q: float(_done(q))),
     "gcs": _predicates(lambda q: metrics.goal_condition_success(q.predicates)),
     "task_spl": _task_spl,
+    "recalled": lambda q: None if q.recalled is None else float(q.recalled),
     "steps": lambda q: float(q.steps),
     "metres": lambda q: None if q.endless else q.metres,
     "seconds": lambda q: q.seconds,
@@ -120,7 +121,7 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
 }
 
 # Metrics that are shares of 1: tables show them as percentages.
-SHARES = frozenset(METRICS) - {"express_d_t", "steps", "metres", "seconds", "calls",
+SHARES = frozenset(METRICS) - {"express_d_t", "recalled", "steps", "metres", "seconds", "calls",
                                "tokens", "money"}
 # Those of them that never exceed 1.
 BOUNDED = SHARES | {"openeqa_c_failed_lowest"}

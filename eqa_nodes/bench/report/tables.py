@@ -138,6 +138,8 @@ def footnotes(scores: Scores) -> list[str]:
     if scores.confidence:
         notes.append(f"NPL {_percent('npl')(row)} %, ACE {_percent('ace')(row)} %, WCE {_percent('wce')(row)} %: "
                      f"{scores.confidence} in the final view, n {row.metrics['ace'].n}")
+    notes += [f"recalled images, {each.name}: {_mean('recalled', 1)(each)}; path ratio {_percent('npl')(each)} %, n "
+              f"{each.metrics['npl'].n}" for each in scores.rows if each.metrics["recalled"].n]
     if row.metrics["hm_eqa_normalised_steps"].n:
         over = sum(q.poses > q.allowed_steps for q in scores.questions if q.poses and q.allowed_steps)
         notes.append(f"normalised steps {_percent('hm_eqa_normalised_steps')(row)} %: poses up to 3 m apart as a share "
@@ -147,7 +149,7 @@ def footnotes(scores: Scores) -> list[str]:
         notes.append(f"{_said(endless, 'answer has', 'answers have')} no path length beside those published: an "
                      "infinite path, so 0 in E, and in no mean of metres")
     if nowhere := sum(q.reference_metres == 0 == q.metres and q.status != "failed" and not q.endless
-                      for q in scores.questions):
+                      and q.recalled is None for q in scores.questions):
         still = _said(nowhere, "question with a path of 0 m counts", "questions with a path of 0 m count")
         notes.append(f"{still} in E with l / max(p, l) = 1, since the reference path is 0 m, too; published scorers "
                      "divide 0 by 0 there")

@@ -29,6 +29,7 @@ class Prediction:
     succeeded: published success of the task; None: it succeeded if all its predicates are true. endless:
     the path counts as infinite, because the published results have lengths but none for this question.
     counts: interactions and unusable replies of a task, None = it is none, or they are not known.
+    recalled: number of images from the past that the answerer got, None if the data set does not count them.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Prediction:
     succeeded: bool | None = None
     endless: bool = False
     counts: TaskCounts | None = None
+    recalled: int | None = None
 
     @property
     def failed(self) -> bool:

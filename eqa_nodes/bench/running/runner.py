@@ -177,7 +177,7 @@ def _prediction(task: QuestionTask, result: EpisodeResult, blind: Answer | None,
         save_trace(asking.out / file, trace)
     bag = "" if result.bag is None else _relative(result.bag, asking.out)
     return Prediction(task.sample.id, answer_since(result.answer, begin), result.final_pose, file, bag, blind=blind,
-                      note=note, predicates=result.predicates, counts=result.counts)
+                      note=note, predicates=result.predicates, counts=result.counts, recalled=result.recalled)
 
 
 def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:

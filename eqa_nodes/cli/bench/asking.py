@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column
 
 from eqa_nodes.bench.datasets import Selection, select
+from eqa_nodes.bench.readers.options import data_folder
 from eqa_nodes.bench.running.predictions import Prediction, RunProgress
 from eqa_nodes.bench.running.preflight import (
     Check,
@@ -34,6 +35,7 @@ from eqa_nodes.bench.running.workers import ProcessEngine
 from eqa_nodes.bench.samples import opened_by
 from eqa_nodes.cli.printing import doing, shown
 from eqa_nodes.config.run import ATTACHED, PROCESS, RunConfig, share_of
+from eqa_nodes.core.components import READERS
 from eqa_nodes.core.storage.checks import check_folder
 from eqa_nodes.core.storage.codec import encode, write_json
 from eqa_nodes.core.types.progress import Progress as Searching
@@ -77,7 +79,13 @@ class BenchmarkRun:
 
     def sources(self) -> SourceOf | None:
         """Return the histories of the questions, None where a robot looks for the answers."""
-        return benchmark_sources(self.config, self.histories, self.bags) if self.task == EM else None
+        return benchmark_sources(self.config, self.history_folder, self.bags) if self.task == EM else None
+
+    @property
+    def history_folder(self) -> Path | None:
+        """The folder of the histories; by default that of a data set about histories alone, None if none is named."""
+        own = data_folder(self.data) if READERS.traits(self.config.dataset).task == EM else None
+        return self.histories or own
 
 
 class Preparation:
@@ -215,7 +223,7 @@ def open_worker(run: BenchmarkRun, number: int) -> EpisodeRunner:
     """Return what worker `number` asks with: a chain of its own, in the graph with a ROS domain of its own."""
     config = share_of(run.config, number, run.workers)
     if run.task == EM:
-        return open_history_runner(config, benchmark_sources(config, run.histories, run.bags), _cache(run))
+        return open_history_runner(config, benchmark_sources(config, run.history_folder, run.bags), _cache(run))
     return open_runner(config, own=config.folder / "workers" / str(number + 1))
 
 

@@ -78,7 +78,7 @@ class Run:
     """Asks every question of a data set once. The same command resumes after a kill."""
 
     dataset: str = option("house", "house, house-floors, house-measure, house-multi, house-people, "
-                          "house-weeks, openeqa, hm-eqa, express, exploraqa", complete=listed("READERS"))
+                          "house-weeks, openeqa, hm-eqa, express, exploraqa, laeqa", complete=listed("READERS"))
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")
     questions: int | None = option(None, "how many questions, 0 = all (default: all of a published data set, 20 of one "
@@ -86,8 +86,8 @@ class Run:
     seed: int = option(0, "seed of the order of houses (default: 0)")
     retry_failed: bool = flag("ask failed questions again")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
-    task: str = option("active", "active: a robot explores (A-EQA); em: the answer is in an episode history "
-                       "(EM-EQA)", choices=("active", "em"))
+    task: str = option("", "active: a robot explores (A-EQA); em: the answer is in an episode history, EM-EQA ("
+                       "default: that of the data set, else active)", choices=("active", "em"))
     how: WorkerOptions = group(WorkerOptions, "how it is run")
     graph: AttachOptions = group(AttachOptions, "a running graph")
     scans: SimulatorOptions = group(SimulatorOptions, "scans")
@@ -101,15 +101,13 @@ class Run:
         from eqa_nodes.cli.bench.asking import BenchmarkRun, ask_questions, rehearse
         from eqa_nodes.cli.options import run_folder
         from eqa_nodes.core.components import READERS
-        from eqa_nodes.core.types.samples import EM
+        from eqa_nodes.core.types.samples import ACTIVE, EM
 
         self.scans.set_environment()
-        out, how, views = run_folder(self.out), self.how, self.em.views
-        task, frames, k = self.task, views.frames, views.k
-        if READERS.traits(self.dataset).task == EM:  # a data set of histories alone
-            task = EM
-            if not (frames or self.chain.chain.agent):
-                frames, k = "recalled", k or _RECALLED
+        out, how, views, traits = run_folder(self.out), self.how, self.em.views, READERS.traits(self.dataset)
+        task, frames, k = self.task or (EM if traits.task == EM else ACTIVE), views.frames, views.k
+        if traits.task == EM and not (traits.files or frames or self.chain.chain.agent):  # its histories have poses
+            frames, k = "recalled", k or _RECALLED
         config = self.chain.config(dataset=self.dataset, folder=out, frames=frames, k=k)
         config = self.graph.attached(config, self.chain, how, task, self.em.bag.namespace)
         run = BenchmarkRun(config, self.data, self.split, self.questions, self.seed, task, self.scans.simulator,

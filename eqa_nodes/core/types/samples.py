@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -16,6 +17,16 @@ _NO_LIMITS = Limits()
 ACTIVE, EM = "active", "em"  # tasks: a robot searches the answer (A-EQA), or an episode history contains it (EM-EQA)
 TASKS = "tasks"  # third task: the robot carries out an instruction, and predicates check the result (EmbodiedEval)
 ALLOWED_POSES = "allowed_steps"  # key in metadata: number of poses that the data set allows, counted as in HM-EQA
+
+EPISODES = "episodes"  # key in metadata: the recordings of a history that has several, each [name, local time]
+PRESENT = "present"  # key in metadata: where the robot is now, [x, y, z] in metres, or None if that is unknown
+
+
+class EpisodeStart(NamedTuple):
+    """One of the recordings that make up a history, and the stamp at which it begins, ns."""
+
+    name: str
+    begin_ns: int
 
 
 @dataclass(frozen=True)
@@ -82,11 +93,21 @@ class TaskCounts(NamedTuple):
     ended_by: str = ""
 
 
+def episodes_of(sample: Sample) -> tuple[EpisodeStart, ...]:
+    """Return the recordings of the history of a question, oldest first; () if it is a single one. Raises ConfigError.
+    """
+    try:
+        return tuple(EpisodeStart(str(name), round(datetime.fromisoformat(begin).timestamp()) * 10**9)
+                     for name, begin in sample.metadata.get(EPISODES, ()))  # type: ignore[attr-defined]
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"question {sample.id!r} has no episodes that can be read: {error}") from error
+
+
 @dataclass(frozen=True)
 class EpisodeResult:
     """The result of an episode. bag: path of its recording, None if not recorded.
 
-    predicates, counts: as in Prediction.
+    predicates, counts, recalled: as in Prediction.
     """
 
     sample_id: str
@@ -96,6 +117,7 @@ class EpisodeResult:
     bag: Path | None = None
     predicates: tuple[bool, ...] = ()
     counts: TaskCounts | None = None
+    recalled: int | None = None
 
 
 class EpisodeRunner(Protocol):
