@@ -62,12 +62,15 @@ def _sample(record: JsonRecord, begins: Sequence[datetime], places: Mapping[int,
     scene, category = record.text("scene_name"), record.text("category")
     if category not in CATEGORIES:
         record.refuse("category", f"must be one of {', '.join(CATEGORIES)}, got {category!r}")
-    answer, *others = [text.strip() for text in _OR.split(record.text("answer")) if text.strip()]
-    path = [_near(places, number) for number in (record.count("start_place"), *_best_path(record))] if places else []
+    answers = [text.strip() for text in _OR.split(record.text("answer")) if text.strip()]
+    if not answers:
+        record.refuse("answer", f"has no text beside OR, got {record.data['answer']!r:.60}")
+    numbers = [record.count("start_place"), *_best_path(record)]
+    path = [_near(places, number) for number in numbers] if places else []
     episodes = [[f"{scene}_{i}", begin.isoformat()] for i, begin in reversed(list(enumerate(begins)))]
     metadata: dict[str, object] = {"episode_history": scene, EPISODES: episodes,
                                    PRESENT: list(position_from_habitat(path[0])) if path else None}
-    return Sample(record.name("question_id"), record.text("question"), answer, tuple(others), category,
+    return Sample(record.name("question_id"), record.text("question"), answers[0], tuple(answers[1:]), category,
                   reference_metres=path_length(path) if path else None, metadata=metadata)
 
 
@@ -125,7 +128,7 @@ def _before(newer: datetime, weekday: int, hour: int) -> datetime:
 class LaEqaReader:
     """LA-EQA: every question is about the episodes of its scene, the newest of which is the present."""
 
-    traits = ReaderTraits(robot="openeqa", splits=False, task=EM, command="leave out --task active, because its scenes "
+    traits = ReaderTraits(robot="openeqa", splits=False, task=EM, command="give --task em, because its scenes "
                           "are recordings")
 
     def read(self, options: ReaderOptions) -> list[Sample]:

@@ -84,7 +84,8 @@ class BenchmarkRun:
     @property
     def history_folder(self) -> Path | None:
         """The folder of the histories; by default that of a data set about histories alone, None if none is named."""
-        own = data_folder(self.data) if READERS.traits(self.config.dataset).task == EM else None
+        traits = READERS.traits(self.config.dataset)
+        own = data_folder(self.data) if traits.task == EM and traits.files else None
         return self.histories or own
 
 

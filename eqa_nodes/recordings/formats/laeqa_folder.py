@@ -105,8 +105,9 @@ class LaEqaEpisode:
 def _hfov_deg(state: AgentState) -> float:
     """Return the horizontal field of view that a state says, degrees."""
     said = state.facts.get("hfov")
-    known = isinstance(said, (int, float)) and not isinstance(said, bool) and _ANGLES[0] <= said <= _ANGLES[1]
-    return float(said) if known else _HFOV_DEG
+    if isinstance(said, bool) or not isinstance(said, (int, float)):
+        return _HFOV_DEG
+    return float(said) if _ANGLES[0] <= said <= _ANGLES[1] else _HFOV_DEG
 
 
 def _height_m(state: AgentState) -> float:
@@ -116,5 +117,10 @@ def _height_m(state: AgentState) -> float:
     return next((h for h in heights if _HEIGHTS_M[0] <= h <= _HEIGHTS_M[1]), CAMERA_HEIGHT_M)
 
 
+def _fits(path: Path) -> bool:
+    """Return whether a folder has images with states; depth images would make it one of OpenEQA."""
+    return path.is_dir() and bool(states_of(path)) and not numbered(path, "-depth")
+
+
 LAEQA = recorded_format("an episode of LA-EQA: frames/hm3d-v0/SCENE_i with NNNNN-rgb.png, beside state/hm3d-v0/SCENE_i",
-                        lambda path: path.is_dir() and bool(states_of(path)), LaEqaEpisode)
+                        _fits, LaEqaEpisode)

@@ -179,7 +179,7 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.delenv("EQA_DATA", raising=False)
     with pytest.raises(ConfigError, match="embodied-eval, exploraqa, express, hm-eqa, house, house-floors, "
                                           "house-measure, house-multi, house-people, house-tasks, "
-                                          "house-text, house-weeks, openeqa"):
+                                          "house-text, house-weeks, laeqa, openeqa"):
         open_dataset("openeq")
     with pytest.raises(ConfigError, match="EQA_DATA"):
         open_dataset("openeqa")
