@@ -187,7 +187,8 @@ class HistoryRunner:
         question = sample.as_question(force_guess=self._force_guess)
         refused = None if self._is_past(question) else refusal(self._answerer, question)
         if refused is not None:  # no need to read the history
-            return EpisodeResult(sample.id, refused, None, EpisodeTrace(sample.question, answer=refused))
+            return EpisodeResult(sample.id, refused, None, EpisodeTrace(sample.question, answer=refused),
+                                 recalled=images_recalled(sample, ()))
         source, calls = self._source_of(sample), list[ModelCall]()
         past = self._opened(source, "recalled") if self._is_past(question) else None
         began = time.monotonic()

@@ -142,7 +142,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
 
 def _reference_metres(sample: Sample, prediction: Prediction) -> float | None:
     """Return the length of the reference path, None where it is unknown what of the present the agent has seen."""
-    unknown = PRESENT in sample.metadata and prediction.recalled is None
+    unknown = PRESENT in sample.metadata and prediction.recalled is None and not prediction.failed
     return None if unknown else sample.reference_metres
 
 
