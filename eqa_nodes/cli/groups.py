@@ -96,11 +96,13 @@ class ModelOptions:
 class DetectorOptions:
     """A detector and its models."""
 
-    detector: str = option("", "detector that gives memory its labels: transformers, or labels (the simulator's, "
+    detector: str = option("", "detector that gives memory its labels: transformers, onnx, or labels (the simulator's, "
                            "privileged) (default: none)", metavar="NAME",
                            complete=listed("DETECTORS"))
-    detector_model: str = option("", "name or folder of the detector's model (default: "
+    detector_model: str = option("", "name or folder of the detector's model, or ONNX file (default: "
                                  "google/owlv2-base-patch16-ensemble)", metavar="MODEL", rare=True)
+    detector_names: str = option("", "file with the class names of an ONNX model (default: those in its metadata)",
+                                 metavar="FILE", rare=True)
     segmenter: str = option("", "model that gives masks, such as facebook/sam-vit-base (default: none)",
                             metavar="MODEL", rare=True)
     text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",
@@ -110,8 +112,8 @@ class DetectorOptions:
 
     def named(self) -> dict[str, Any]:
         """Return the fields of DetectorConfig that options set, with their values."""
-        values = {"name": self.detector, "model": self.detector_model, "segmenter": self.segmenter,
-                  "embedder": self.embedder}
+        values = {"name": self.detector, "model": _absolute(self.detector_model), "segmenter": self.segmenter,
+                  "names": _absolute(self.detector_names), "embedder": self.embedder}
         return {name: value for name, value in values.items() if value}
 
     def config(self) -> DetectorConfig:
@@ -119,6 +121,11 @@ class DetectorOptions:
         from eqa_nodes.core.perception.detection import DetectorConfig
 
         return replace(DetectorConfig(), **self.named())
+
+
+def _absolute(path: str) -> str:
+    """Return the absolute path of a present file or folder, since nodes run in other folders; else the name itself."""
+    return str(Path(path).resolve()) if path and Path(path).exists() else path
 
 
 def overrides(model: ModelOptions, detector: DetectorOptions) -> dict[str, dict[str, Any]]:

@@ -99,6 +99,7 @@ JUDGES = Registry("judge", "eqa_nodes.judges", {
 
 DETECTORS = Registry("detector", "eqa_nodes.detectors", {
     "labels": "eqa_nodes.perception.oracle:LabelDetector",
+    "onnx": "eqa_nodes.perception.onnx_detector:OnnxDetector",
     "ocr": "eqa_nodes.perception.ocr:TextDetector",
     "transformers": "eqa_nodes.perception.zero_shot:ZeroShotDetector",
 }, DetectorTraits())

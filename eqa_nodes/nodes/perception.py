@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from eqa_nodes.config.nodes import PerceptionSettings
-from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.perception.tracking import Perceived
+from eqa_nodes.core.errors import EqaError, ModelError
+from eqa_nodes.core.perception.tracking import Perceived, nothing_found
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.ros import convert
@@ -89,7 +89,11 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
     def _look(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         with self._looking:
             broken = self.perceiver.broken
-            self._last = self.perceiver.take(frame, labels)
+            try:
+                self._last = self.perceiver.take(frame, labels)
+            except ModelError as error:  # memory waits for an answer, so it gets an empty one
+                self.count(str(error))
+                self._last = nothing_found(frame)
             if self.perceiver.broken > broken:
                 self.count("pictures for which the detector gave invalid boxes, scores or masks")
             self._report(self._last)

@@ -32,13 +32,14 @@ class TextDetector:
         self._engine, self._least = RapidOCR(params=_PARAMETERS), config.threshold
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
-        """Return the lines of text in the image, with the boxes around them."""
+        """Return the lines of text in the image, with the boxes around them, the highest score first."""
         read = self._engine(np.ascontiguousarray(frame.rgb[..., ::-1]))  # the library expects BGR, like OpenCV
         if not read.txts:
             return []
-        return [_line(text, float(score), np.asarray(corners), frame.depth_m.shape)
-                for text, score, corners in zip(read.txts, read.scores, read.boxes, strict=True)
-                if score >= self._least and sum(map(str.isalnum, text)) >= _LEAST]
+        found = [_line(text, float(score), np.asarray(corners), frame.depth_m.shape)
+                 for text, score, corners in zip(read.txts, read.scores, read.boxes, strict=True)
+                 if score >= self._least and sum(map(str.isalnum, text)) >= _LEAST]
+        return sorted(found, key=lambda d: (-d.score, d.text, d.box))
 
 
 def _line(text: str, score: float, corners: np.ndarray, shape: tuple[int, ...]) -> Detection:

@@ -15,9 +15,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.perception.instances import NoiseConfig, PerceptionConfig, points_of
-from eqa_nodes.core.ranges import Counted, NotNegative, Part, Positive, Share, check_ranges
+from eqa_nodes.core.ranges import Count, Counted, NotNegative, Part, Positive, Share, check_ranges
 from eqa_nodes.core.settings import NOW, constant, setting
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.types.views import Frame, Label
@@ -31,6 +31,9 @@ piano, pillow, plant, plate, pot, printer, radiator, refrigerator, rug, scissors
 stairs, stool, stove, suitcase, table, teddy bear, television, toaster, toilet, towel, toy, trash can, umbrella,
 vacuum cleaner, vase, wardrobe, washing machine, watch, window""".replace("\n", " ").strip().split(", "))
 
+PIXEL_VALUES = ("", "unit", "imagenet", "bytes")
+SURROUNDINGS = ("background", "ceiling", "floor", "ground", "other", "sky", "unlabeled", "unlabelled", "void", "wall")
+
 _MOST = 1000  # maximum number of detections per image that are used, those with the highest scores
 _NAME = 100  # maximum number of characters of an object's name, and of a line of text
 _PLAIN = str.maketrans('<>"', "()'")  # text read in the world must not end a quotation or a marked part of a prompt
@@ -41,8 +44,17 @@ Crop = tuple[slice, slice]  # rows and columns of an image
 class DetectorConfig:
     """Settings of a detector."""
 
-    name: str = setting("", 'Detector: labels (from the simulator, privileged) | transformers; "" runs none.')
-    model: str = setting("google/owlv2-base-patch16-ensemble", "Name or folder of the transformers detection model.")
+    name: str = setting("",
+        'Detector: labels (from the simulator, privileged) | transformers | onnx | ocr, a name that an installed '
+        'package registers, or package.module:Class; "" runs none.')
+    model: str = setting("google/owlv2-base-patch16-ensemble",
+        "Name or folder of the transformers detection model, or file of the ONNX model.")
+    names: str = setting("",
+        'File with the class names of an ONNX model: one a line, or JSON or YAML; "" uses those in the metadata of the '
+        'model, or in config.json beside it.')
+    input_px: Count = setting(0,
+        "Side of the square input of an ONNX model with dynamic shapes, in pixels; 0 uses the size in its metadata, "
+        "else 640.")
     segmenter: str = setting("", 'Model that segments the boxes; "" takes what stands out of a box by depth.')
     embedder: str = setting("", 'Model that distinguishes objects by appearance; "" compares their names.')
     threshold: Share = constant(0.1, "Minimum score (0 to 1) that the detection model reports.")
@@ -51,8 +63,21 @@ class DetectorConfig:
     batch: Counted = constant(32, "Number of boxes or crops that segmenter and embedder process at once.")
     device: str = setting("", 'Device of the models: cpu | cuda | cuda:1 | mps; "" chooses the available one.')
     dtype: str = constant("", 'Number format of the models: float32 | float16 | bfloat16; "" is float32.')
+    pixels: str = constant("",
+        'Pixel values of an ONNX model: unit (0 to 1) | imagenet (normalised) | bytes (0 to 255); "" uses '
+        'preprocessor_config.json beside it, else unit.')
+    same: Part = constant(0.7,
+        "Overlap of two boxes of one class (intersection over union, 0 to 1) above which they are one object. For ONNX "
+        "models without non-maximum suppression.")
+    surroundings: tuple[str, ...] = constant(SURROUNDINGS,
+        "Classes of a segmentation map that are no objects.")
+    threads: Counted = constant(1, "Number of threads of an ONNX model. With one, results are the same on every run.")
     masks: bool = constant(True, "Return masks from the detector 'labels'.")
     noise: NoiseConfig = constant(NoiseConfig())  # simulated errors of the detector labels
+
+    def __post_init__(self) -> None:
+        if self.pixels not in PIXEL_VALUES:
+            raise ConfigError("detector: " + unknown("pixels", self.pixels, PIXEL_VALUES))
 
 
 class Detection(NamedTuple):
@@ -185,7 +210,7 @@ def _piece(frame: Frame, d: Detection, config: DetectionConfig) -> Piece | None:
     above = points[2] > frame.map_from_base.xyz[2] + config.floor_m
     if d.mask is None and 2 * np.count_nonzero(above) >= len(above):
         v, u, z, points = v[above], u[above], z[above], points[:, above]
-    clusters = _clusters(points, config.eps_m, 1e-5 * frame.depth_m.size)
+    clusters = depth_clusters(points, config.eps_m, 1e-5 * frame.depth_m.size)
     kept = clusters == (_largest(clusters) if d.mask is not None else _fitting(clusters, v + top, u + left, z, box))
     mask = np.zeros(depth.shape, bool)
     mask[v[kept], u[kept]] = True
@@ -193,7 +218,7 @@ def _piece(frame: Frame, d: Detection, config: DetectionConfig) -> Piece | None:
     return Piece(d, (slice(box[1], box[3]), slice(box[0], box[2])), mask[inner])
 
 
-def _clusters(points: np.ndarray, eps_m: float, dense: float) -> np.ndarray:
+def depth_clusters(points: np.ndarray, eps_m: float, dense: float) -> np.ndarray:
     """Return the cluster number (n,) of each of the points (3, n), from 1; 0 = none.
 
     A cluster is a connected set of voxels of eps_m with at least `dense` points each; without such voxels all count.

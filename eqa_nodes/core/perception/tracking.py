@@ -130,6 +130,11 @@ class Perceived(NamedTuple):
     found: tuple[tuple[Detection, Sighting], ...]
 
 
+def nothing_found(frame: Frame) -> Perceived:
+    """Return the result for a frame in which nothing was detected."""
+    return Perceived(replace(frame, labels=np.zeros(frame.depth_m.shape, np.uint16)), {}, ())
+
+
 @dataclass(frozen=True)
 class PerceiverConfig:
     """Settings of detection and tracking."""
@@ -166,7 +171,7 @@ class Perceiver:
         try:
             check_frame(frame)
         except BadFrame:
-            return Perceived(replace(frame, labels=np.zeros(frame.depth_m.shape, np.uint16)), {}, ())
+            return nothing_found(frame)
         config, privileged = self._config.detection, self._detector.privileged
         shown, names = (frame, labels) if privileged else (replace(frame, labels=None), {})
         found = self._detector.detect(shown, names)

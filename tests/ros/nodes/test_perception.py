@@ -99,6 +99,19 @@ def test_a_new_episode_begins_with_number_one_and_one_that_goes_on_does_not(ros:
     assert numbers == ["1", "2", "1", "30001"]
 
 
+def test_a_picture_for_which_the_detector_fails_has_no_detections_and_is_counted(ros: Any,
+                                                                                 detector: ScriptedDetector) -> None:
+    node = ros.add(PerceptionNode, detector__name="transformers")
+    robot = Robot(ros)
+    robot.begin("perception")
+    detector._script = iter([[CUP]])
+    robot.show(view(SECOND), "perception")
+    robot.show(view(2 * SECOND), "perception")
+    assert not robot.wait("detections", 2 * SECOND).detections
+    assert not messages.pixels_of(robot.wait("detected", 2 * SECOND)).any()
+    assert any("the script of detections ended" in reason for reason in node.counts)
+
+
 def test_with_newest_a_slow_detector_passes_over_and_memory_goes_on(ros: Any, detector: ScriptedDetector,
                                                                     monkeypatch: pytest.MonkeyPatch,
                                                                     tmp_path: Path) -> None:
