@@ -18,7 +18,7 @@ ACTIVE, EM = "active", "em"  # tasks: a robot searches the answer (A-EQA), or an
 TASKS = "tasks"  # third task: the robot carries out an instruction, and predicates check the result (EmbodiedEval)
 ALLOWED_POSES = "allowed_steps"  # key in metadata: number of poses that the data set allows, counted as in HM-EQA
 
-EPISODES = "episodes"  # key in metadata: the recordings of a history that has several, each [name, local time]
+EPISODES = "visits"  # key in metadata: the recordings of a history that has several, each [name, local time]
 PRESENT = "present"  # key in metadata: where the robot is now, [x, y, z] in metres, or None if that is unknown
 
 

@@ -36,7 +36,7 @@ def test_a_question_is_about_the_visits_of_its_scene(tmp_path: Path, monkeypatch
     past, present, near, warehouse = read(tmp_path, question(1), question(2, best_path=[3, 7]), question(
         3, best_path=[100]), question(4, WAREHOUSE))
     assert (past.answer, past.alternatives, past.category) == ("On the sofa", ("in the living room",), "past")
-    assert past.metadata["episodes"] == [[f"{HOME}_2", "2025-09-26T09:00:00"], [f"{HOME}_1", "2025-09-26T15:00:00"],
+    assert past.metadata["visits"] == [[f"{HOME}_2", "2025-09-26T09:00:00"], [f"{HOME}_1", "2025-09-26T15:00:00"],
                                          [f"{HOME}_0", "2025-09-27T09:00:00"]]
     assert (past.reference_metres, present.reference_metres, near.reference_metres) == (0.0, 7.0, 5.0)
     assert past.metadata["present"] == pytest.approx([0.0, 0.0, 0.5])
@@ -46,7 +46,7 @@ def test_a_question_is_about_the_visits_of_its_scene(tmp_path: Path, monkeypatch
 def test_weeks_are_counted_back_from_now(tmp_path: Path) -> None:
     names = {HOME: ["now (monday)", "monday", "tuesday night", "sunday evening"]}
     sample, = read(tmp_path, question(1), names=names)
-    assert [begin for _, begin in sample.metadata["episodes"]] == [  # type: ignore[attr-defined]
+    assert [begin for _, begin in sample.metadata["visits"]] == [  # type: ignore[attr-defined]
         "2025-09-07T19:00:00", "2025-09-09T22:00:00", "2025-09-15T12:00:00", "2025-09-22T12:00:00"]
 
 
