@@ -23,7 +23,7 @@ from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Point, Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, height_of, turned
+from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, check_edit, height_of, turned
 
 CELL_M = 0.5
 WALL_M = 2.6
@@ -194,6 +194,7 @@ class GridWorld:
 
         Raises UnknownScene, or BadPose for a start inside something or off the floor.
         """
+        check_edit(episode)
         if self._closed:
             raise SimulatorError("the simulator is closed: make a new one")
         name = episode.scene.removeprefix(PREFIX)

@@ -240,6 +240,17 @@ class Said(NamedTuple):
     marked: tuple[int, ...]
 
 
+def say_farewell(desk: Desk, done: int, total: int) -> None:
+    """Tell the page that a run has ended; waits up to _FAREWELL_S for a request of the page."""
+    finished: list[bool] = []
+
+    def over(request: PersonRequest) -> PageReply:
+        finished.append(True)
+        return {"over": True, "done": done, "total": total}
+
+    desk.serve(over, lambda: bool(finished), _FAREWELL_S)
+
+
 class PersonRunner:
     """Asks a person one question after the other. Implements EpisodeRunner."""
 
@@ -262,14 +273,8 @@ class PersonRunner:
         return Answer(abstained=True, message="a person is not asked blind")
 
     def farewell(self) -> None:
-        """Tell the page that this was the last question; waits up to _FAREWELL_S for a request of the page."""
-        finished: list[bool] = []
-
-        def over(request: PersonRequest) -> PageReply:
-            finished.append(True)
-            return {"over": True, "done": self.done, "total": self._total}
-
-        self._desk.serve(over, lambda: bool(finished), _FAREWELL_S)
+        """Tell the page that this was the last question."""
+        say_farewell(self._desk, self.done, self._total)
 
     def close(self) -> None:
         """Nothing to release: the caller owns the page's server."""

@@ -168,9 +168,10 @@ class VideoAgent(ModelAgent):
     _seen = "the frames of a video of your way so far, which ends with your current view,"
 
     def _before(self, turn: Turn) -> list[bytes]:
-        shown = min(self._settings.max_images, len(turn.way))
-        places = np.linspace(0, len(turn.way) - 1, shown).round().astype(int) if shown else []
-        return [jpeg_of(turn.way[place], JPEG_QUALITY) for place in places]
+        way = turn.way[:-1]  # the current view is shown after it
+        shown = min(self._settings.max_images, len(way))
+        places = np.linspace(0, len(way) - 1, shown).round().astype(int) if shown else []
+        return [jpeg_of(way[place], JPEG_QUALITY) for place in places]
 
 
 def _prompt(name: str) -> str:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import SimulatorOptions
+from eqa_nodes.cli.groups import MESH, SimulatorOptions
 from eqa_nodes.cli.options import FOLDER, group, listed, option, whole_or_none
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from eqa_nodes.bench.running.predictions import RunProgress
-    from eqa_nodes.console.person import PersonEpisode, PersonRunner
-    from eqa_nodes.core.types.samples import Sample
+    from eqa_nodes.console.person import Desk, PersonEpisode, PersonRunner
+    from eqa_nodes.console.person_tasks import PersonTaskAgent
+    from eqa_nodes.core.types.samples import EpisodeRunner, Sample
 
-ACTIVE, EM = "active", "em"
+ACTIVE, EM, TASKS = "active", "em", "tasks"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +36,14 @@ class EmOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Human:
-    """Shows the questions of a data set on a local web page. A person's answers are saved, scored and reported like an
-    agent's. The same command resumes where it stopped.
+    """Shows the questions or tasks of a data set on a local web page. A person's answers are saved, scored and reported
+    like an agent's. The same command resumes where it stopped.
     """
 
-    task: str = option(ACTIVE, "active: the person drives the robot; em: they look through a history",
-                       choices=(ACTIVE, EM))
-    dataset: str = option("house", "data set, as of `eqa bench run`", complete=listed("READERS"))
+    task: str = option("", "active: the person drives the robot; em: they look through a history; tasks: they choose "
+                       "an option at each step (default: tasks for house-tasks and embodied-eval, else active)",
+                       choices=(ACTIVE, EM, TASKS))
+    dataset: str = option("house", "data set, as of `eqa bench run` and `eqa bench tasks`", complete=listed("READERS"))
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")
     questions: int = option(20, "how many questions, 0 = all", metavar="N")
@@ -49,7 +52,8 @@ class Human:
     robot: str = option("", "body, camera and steps: default, openeqa, express, hm-eqa, exploraqa, embodied-eval "
                         "(default: the data set's own)", metavar="NAME", complete=listed("ROBOTS"))
     image: str = option("", "size of the camera image in pixels (default: the robot's)", metavar="WxH")
-    max_steps: int = option(300, "maximum atomic actions of a question, or none", type=whole_or_none, metavar="N")
+    max_steps: int | None = option(None, "maximum atomic actions of a question, or none (default: 300); of a task its "
+                                   "steps (default: 24)", type=whole_or_none, metavar="N")
     port: int = option(0, "port of the page, on 127.0.0.1 (default: any free one)")
     scans: SimulatorOptions = group(SimulatorOptions, "scans")
     em: EmOptions = group(EmOptions, "task em")
@@ -63,37 +67,77 @@ class Human:
         from eqa_nodes.bench.samples import opened_by
         from eqa_nodes.cli.options import run_folder
         from eqa_nodes.console import check_server
-        from eqa_nodes.runners.sources import ScenePreflight
 
         check_server()
-        from eqa_nodes.console.person import Desk, PersonRunner, PersonServer
+        from eqa_nodes.console.person import Desk, PersonServer
 
-        self.scans.set_environment()
+        self._set_environment()
+        task = self._task
         console, out, desk = Console(), run_folder(self.out), Desk()
         with console.status("choosing questions"):
             selection = select(self.dataset, self.questions, folder=self.data, split=self.split, seed=self.seed,
-                               task=self.task)
-            samples = opened_by(self.scans.simulator, selection.samples)
+                               task=task)
+            samples = opened_by(MESH if task == TASKS else self.scans.simulator, selection.samples)
         if selection.words:
             console.print(f"{self.dataset}: {selection.words}", soft_wrap=True, highlight=False)
         with ExitStack() as stack:
-            opener = self._histories(console) if self.task == EM else self._drives(samples, stack)
-            runner = PersonRunner(desk, opener, len(samples))
+            runner, person = self._tasks(desk, len(samples), out, stack) if task == TASKS else self._questions(
+                desk, samples, console, stack)
             page = stack.enter_context(closing(PersonServer(desk, self.port)))
             console.print(f"open {page.url}\nCtrl-C ends it; the same command with --out {out} resumes",
                           soft_wrap=True, highlight=False, markup=False)
-            summary = run_benchmark(samples, runner, out, _listener(console, runner), dataset=self.dataset,
-                                    seed=self.seed, model="human", config=self._config(), blind=False, task=self.task,
-                                    whole=selection.whole,
-                                    preflight=ScenePreflight() if self.task != EM else lambda sample: None)
-            runner.farewell()
+            summary = run_benchmark(samples, runner, out, _listener(console, person), dataset=self.dataset,
+                                    seed=self.seed, model="human", config=self._config(), blind=False, task=task,
+                                    whole=selection.whole, preflight=_preflight(task))
+            person.farewell()
         console.print(f"{summary.asked} answered, {summary.resumed} before, {summary.failed} failed\nnext: eqa bench "
                       f"score {out}", soft_wrap=True, highlight=False, markup=False)
         return summary.exit_code
 
+    @property
+    def _task(self) -> str:
+        from eqa_nodes.core.components import READERS
+
+        return self.task or (READERS.traits(self.dataset).task if self.dataset in READERS else "") or ACTIVE
+
+    @property
+    def _limit(self) -> int:
+        """Return the maximum number of steps, 0 = no limit."""
+        if self._task == TASKS:
+            return self.max_steps or 24
+        return 300 if self.max_steps is None else self.max_steps
+
+    def _set_environment(self) -> None:
+        from eqa_nodes.bench.readers.options import data_folder
+        from sim_bridge.scans import SCENES_VARIABLE
+
+        self.scans.set_environment()
+        if self._task == TASKS and self.scans.scenes is None and (data := data_folder(self.data)):
+            os.environ[SCENES_VARIABLE] = str(data.absolute())  # the scene files of tasks lie beside them
+
+    def _tasks(self, desk: Desk, total: int, out: Path, stack: ExitStack) -> tuple[EpisodeRunner, PersonTaskAgent]:
+        """Return what carries out tasks with the options that the person chooses."""
+        from eqa_nodes.bench.embodied.runner import TaskRunner
+        from eqa_nodes.bench.embodied.world import SimulatedWorld
+        from eqa_nodes.cli.bench.tasks import RESULTS
+        from eqa_nodes.console.person_tasks import PersonTaskAgent
+
+        person = PersonTaskAgent(desk, total)
+        world = stack.enter_context(closing(SimulatedWorld()))
+        return TaskRunner(world, person, out / RESULTS, max_steps=self._limit), person
+
+    def _questions(self, desk: Desk, samples: list[Sample], console: Console,
+                   stack: ExitStack) -> tuple[EpisodeRunner, PersonRunner]:
+        """Return what asks questions."""
+        from eqa_nodes.console.person import PersonRunner
+
+        opener = self._histories(console) if self._task == EM else self._drives(samples, stack)
+        runner = PersonRunner(desk, opener, len(samples))
+        return runner, runner
+
     def _config(self) -> dict[str, object]:
         """Return what decides what a person sees."""
-        task = {"k": self.em.k} if self.task == EM else {"max_steps": self.max_steps}
+        task = {"k": self.em.k} if self._task == EM else {"max_steps": self._limit}
         return {"agent": "human", "image": self.image, "robot": self.robot, **task}
 
     def _drives(self, samples: list[Sample], stack: ExitStack) -> Callable[[Sample], PersonEpisode]:
@@ -106,7 +150,7 @@ class Human:
         check_runnable(samples)
         robot = RunConfig(robot=self.robot, dataset=self.dataset, image=self.image).robot_body
         pool = stack.enter_context(closing(SimulatorPool()))
-        return lambda sample: DriveEpisode(pool.get(sample.scene), sample, robot, self.max_steps)
+        return lambda sample: DriveEpisode(pool.get(sample.scene), sample, robot, self._limit)
 
     def _histories(self, console: Console) -> Callable[[Sample], PersonEpisode]:
         """Return what opens a question's history, as `eqa bench run --task em` does without labels."""
@@ -128,7 +172,23 @@ class Human:
         return opened
 
 
-def _listener(console: Console, runner: PersonRunner) -> Callable[[RunProgress], None]:
+def _preflight(task: str) -> Callable[[Sample], object]:
+    """Return the check of each question before the first one is asked."""
+    from eqa_nodes.bench.embodied.tasks import check_doable
+    from eqa_nodes.runners.sources import ScenePreflight
+
+    scenes = ScenePreflight()
+
+    def check(sample: Sample) -> None:
+        if task == TASKS:
+            check_doable(sample)
+        if task != EM:
+            scenes(sample)
+
+    return check
+
+
+def _listener(console: Console, runner: PersonRunner | PersonTaskAgent) -> Callable[[RunProgress], None]:
     def listen(now: RunProgress) -> None:
         runner.done = now.done
         if now.note:

@@ -44,10 +44,13 @@ function take(next) {
   const fresh = !state || state.id !== next.id, more = !fresh && next.views > state.views;
   state = next;
   if (fresh) begin();
-  if (fresh || more) look(state.kind === "drive" ? state.views - 1 : 0);
-  const drive = state.kind === "drive";
+  const drive = state.kind === "drive", task = state.kind === "task";
+  if (fresh || more) {
+    look(drive || task ? state.views - 1 : 0);
+    if (task) offer();
+  }
   el("progress").textContent = "question " + (state.done + 1) + " of " + state.total;
-  el("cost").textContent = drive ? state.steps + (state.max_steps ? " of " + state.max_steps : "") + " steps, "
+  el("cost").textContent = task ? state.steps + " of " + state.max_steps + " steps" : drive ? state.steps + (state.max_steps ? " of " + state.max_steps : "") + " steps, "
     + state.metres.toFixed(1) + " m" : "";
   if (drive && el("map").getAttribute("src") !== state.map) el("map").src = state.map;
   const spent = drive && state.max_steps > 0 && state.steps >= state.max_steps;
@@ -60,6 +63,8 @@ function begin() {
   document.querySelector("main").hidden = false;
   el("question").textContent = state.question;
   el("drive").hidden = state.kind !== "drive";
+  el("task").hidden = state.kind !== "task";
+  el("answer").hidden = el("mark").hidden = el("marked").hidden = state.kind === "task";
   document.querySelector("main").classList.toggle("history", state.kind === "history");
   el("text").value = "";
   el("confidence").value = 80;
@@ -75,6 +80,18 @@ function begin() {
     ? "Keys: arrows drive, page up and page down look up and down, m marks the view."
     : "Keys: left and right arrow show other views, m marks the view.";
   scrollTo(0, 0);
+}
+
+function offer() {
+  const [action, feedback] = state.last;
+  el("last").textContent = action ? action + ": " + feedback : "Choose one option at each step.";
+  el("options").replaceChildren(...state.options.map((text, index) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = text;
+    button.addEventListener("click", () => send("act", { step: state.steps, option: index + 1 }));
+    return button;
+  }));
 }
 
 function look(number) {
@@ -142,8 +159,8 @@ document.addEventListener("keydown", event => {
   const drive = { ArrowUp: "forward", ArrowLeft: "left", ArrowRight: "right", PageUp: "up", PageDown: "down" };
   if (event.key === "m") mark();
   else if (state.kind === "drive" && drive[event.key]) act(drive[event.key]);
-  else if (state.kind === "history" && event.key === "ArrowLeft") look(shown - 1);
-  else if (state.kind === "history" && event.key === "ArrowRight") look(shown + 1);
+  else if (state.kind !== "drive" && event.key === "ArrowLeft") look(shown - 1);
+  else if (state.kind !== "drive" && event.key === "ArrowRight") look(shown + 1);
   else return;
   event.preventDefault();
 });

@@ -11,16 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.core.errors import BadPose, NoFloor, UnknownScene
+from eqa_nodes.core.errors import BadPose, NoFloor, SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.mesh.simulator import MeshSimulator, world
 from sim_bridge.registry import open_simulator
 from sim_bridge.scans import find_scan
-from sim_bridge.simulator import Driving, EpisodeSetup
+from sim_bridge.simulator import Driving, EpisodeSetup, SceneEdit
 from tests.fixtures.floors import box, ramp, slab, two_storeys
 from tests.fixtures.meshes import write_scan
+from tests.fixtures.published_tasks import write_flat
 
 SMALL = RobotModel(camera=CameraModel(width=32, height=24))
 UP = 2.16
@@ -146,3 +147,29 @@ def test_scenes_are_kept_until_their_file_changes(scans: Path) -> None:
     assert first.floor(SMALL) is not first.floor(replace(SMALL, radius_m=0.3))
     os.utime(scans / "storeys.glb", ns=(1, 1))
     assert world(scan) is not first
+
+
+def test_a_scene_can_be_changed_before_an_episode(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path, sim = write_flat(tmp_path), MeshSimulator(tmp_path)
+    shut = EpisodeSetup(f"mesh:HSSD/{path.name}", start=Pose2(1.0, 2.0, 0.0), robot=SMALL)
+    ends = (1.0, 2.0, 0.0), (5.0, 2.0, 0.0)
+    sim.reset(shut)
+    assert not sim.straight(*ends) and sim.geodesic(*ends) == math.inf
+    sim.reset(replace(shut, edit=SceneEdit(("flat/doors/door",))))
+    assert sim.straight(*ends) and sim.geodesic(*ends) == pytest.approx(4.0)
+    assert not sim.straight((1.0, 1.0, 0.0), (5.0, 1.0, 0.0))  # the wall is still there
+    larger = SceneEdit(("flat/doors",), (2.0, 1.0, 1.0), (10.0, 0.0, 0.0))
+    sim.reset(replace(shut, start=Pose2(12.0, 2.0, 0.0), edit=larger))
+    assert sim.straight((12.0, 2.0, 0.0), (20.0, 2.0, 0.0)) and not sim.straight((12.0, 2.0, 0.0), (23.0, 2.0, 0.0))
+    sim.reset(replace(shut, edit=SceneEdit(("flat/windows/window",))))
+    assert "has no nodes windows/window" in caplog.text
+    sim.close()
+
+
+def test_only_scans_with_nodes_can_be_changed(tmp_path: Path) -> None:
+    setup = EpisodeSetup("toy:room", edit=SceneEdit(("a/b",)))
+    with pytest.raises(SimulatorError, match="the scene 'toy:room' cannot be changed, only mesh: scenes can"):
+        open_simulator("toy:room").reset(setup)
+    (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 0 1\nf 1 3 2\n")
+    with pytest.raises(SimulatorError, match="has no nodes that could be left out, such as 'a/b': use a .glb file"):
+        MeshSimulator(tmp_path).reset(replace(setup, scene="mesh:a.obj"))
