@@ -17,7 +17,7 @@ from eqa_nodes.bench.metrics.scores import Scores
 from eqa_nodes.bench.metrics.values import BLIND, FORCED, LEAVE_OUT, value_of
 from eqa_nodes.bench.reference.published import Limit, PublishedJudge, PublishedValue, Subset, Table, published_values
 from eqa_nodes.bench.running.manifest import MIXED, RunManifest
-from eqa_nodes.core.types.samples import ACTIVE
+from eqa_nodes.core.types.samples import ACTIVE, TASKS
 
 # Metrics that do not depend on a judge of wording.
 NO_WORDING = ("hm_eqa_accuracy", "hm_eqa_normalised_steps", "succ", "gcs", "task_spl", "express_d_t", "npl", "ace",
@@ -135,6 +135,8 @@ def reasons(table: Table, metric: str, scores: Scores, manifest: RunManifest) ->
     yield from _of_gaps(table, metric, questions, scores, manifest)
     if scores.privileged:
         yield f"privileged parts ({', '.join(scores.privileged)})"
+    if table.task == TASKS and manifest.config.get("rules") == "lenient":
+        yield "a reply without a valid option ends a task there (--rules strict)"
     if metric == "openeqa_e_steps":
         yield "l in frames of the recorded history here, in timesteps there"
     if table.task == ACTIVE or table.limit.text:

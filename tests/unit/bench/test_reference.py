@@ -245,3 +245,9 @@ def test_the_built_in_house_stands_beside_nothing() -> None:
     assert sentences(scores("mine", "offline", one, openeqa_c=0.9), manifest("mine", "active", 20)) == []
     lines = sentences(scores("embodied-eval", "offline", one, succ=0.2), manifest("embodied-eval", "tasks", 1))
     assert "97.26 human, 25.00 GPT-4o" in lines[0] and "and 17 more in docs/published.md" in lines[0]
+    lenient = manifest("embodied-eval", "tasks", 328, rules="lenient")
+    table = next(p.table for p in PUBLISHED if p.table.dataset == "embodied-eval")
+    asked = scores("embodied-eval", "offline", [question(f"{n:04d}") for n in range(328)], succ=0.2)
+    assert list(reasons(table, "succ", asked, lenient)) == [
+        "a reply without a valid option ends a task there (--rules strict)"]
+    assert not list(reasons(table, "succ", asked, manifest("embodied-eval", "tasks", 328, rules="strict")))
