@@ -28,7 +28,7 @@ from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
-from eqa_nodes.core.types.samples import PRESENT, EpisodeResult, EpisodeStart, Sample, episodes_of
+from eqa_nodes.core.types.samples import PRESENT, EpisodeResult, Sample, VisitStart, visits_of
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.bags.history import BagOptions
@@ -115,7 +115,7 @@ def metres_driven(sample: Sample, views: Sequence[Keyframe]) -> float:
     As in the published code of LA-EQA, straight lines join the places of these views, from where the robot is. 0 for a
     question without a present, and without poses.
     """
-    present, start = episodes_of(sample), sample.metadata.get(PRESENT)
+    present, start = visits_of(sample), sample.metadata.get(PRESENT)
     if not present or not isinstance(start, Sequence):
         return 0.0
     seen = sorted((v for v in views if v.stamp_ns >= present[-1].begin_ns), key=lambda v: v.stamp_ns)
@@ -124,9 +124,9 @@ def metres_driven(sample: Sample, views: Sequence[Keyframe]) -> float:
 
 def images_recalled(sample: Sample, views: Sequence[Keyframe]) -> int | None:
     """Return how many of the views are of the past, None for a question without a present."""
-    if PRESENT not in sample.metadata or not (episodes := episodes_of(sample)):
+    if PRESENT not in sample.metadata or not (visits := visits_of(sample)):
         return None
-    return sum(view.stamp_ns < episodes[-1].begin_ns for view in views)
+    return sum(view.stamp_ns < visits[-1].begin_ns for view in views)
 
 
 def _fingerprint(path: Path) -> str:
@@ -202,7 +202,7 @@ class HistoryRunner:
             way = views.kept.way
             asked = CallRecorder(self._answerer, lambda: way[-1] if way else (0, Pose2(0.0, 0.0, 0.0)), calls.append)
             with paying(question) as paid:
-                given = self._answered(paid, views, asked, episodes_of(sample))
+                given = self._answered(paid, views, asked, visits_of(sample))
         answer, shown = given.answer, given.shown
         spots = views.kept.spots
         evidence = tuple(e._replace(note=_note(e.note, views.kept), **spots[str(e.keyframe_id)]._asdict())
@@ -231,10 +231,10 @@ class HistoryRunner:
         return self._asks_memory and not question.choices and about_past(question.text)
 
     def _answered(self, question: Question, views: HistoryViews, asked: Answerer,
-                  episodes: Sequence[EpisodeStart]) -> _Given:
+                  visits: Sequence[VisitStart]) -> _Given:
         items, way = views.items(question), views.kept.way
-        if episodes:
-            items = dated(items, partial(time_phrase, now_ns=episodes[-1].begin_ns))
+        if visits:
+            items = dated(items, partial(time_phrase, now_ns=visits[-1].begin_ns))
         elif way and self._says_when(question):
             items = dated(items, partial(time_in_recording, start_ns=way[0][0], end_ns=way[-1][0]))
         if items or self._force_guess or not views.kept.frames:  # no frames requested: the agent is blind

@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import BadPose, ConfigError, EqaError, StorageError, 
 from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.geometry import transform_from_habitat
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.core.types.samples import EpisodeStart, Sample, episodes_of, history_of
+from eqa_nodes.core.types.samples import Sample, VisitStart, history_of, visits_of
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.bags.reader import is_bag
 from eqa_nodes.recordings.formats.laeqa_folder import episode_folder
@@ -83,12 +83,12 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
             check_history(source.open(), selection)
         return source
 
-    def visited(name: str, episodes: Sequence[EpisodeStart]) -> HistorySource:
+    def visited(name: str, visits: Sequence[VisitStart]) -> HistorySource:
         parts = []
-        for episode in episodes:
-            if histories is None or (file := history_path(histories, episode.name)) is None:
-                raise _missing(episode.name, histories)
-            parts.append((file_source(file, options=bags if is_bag(file) else None), episode.begin_ns))
+        for visit in visits:
+            if histories is None or (file := history_path(histories, visit.name)) is None:
+                raise _missing(visit.name, histories)
+            parts.append((file_source(file, options=bags if is_bag(file) else None), visit.begin_ns))
         source = joined_source(name, parts)
         if not detected:
             check_history(source.open(), selection)
@@ -96,9 +96,9 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
 
     @cache
     def named(name: str, scene: str, path: PosedPath | None,
-              episodes: tuple[EpisodeStart, ...]) -> HistorySource | EqaError:
-        if episodes:
-            return _tried(lambda: visited(name, episodes))
+              visits: tuple[VisitStart, ...]) -> HistorySource | EqaError:
+        if visits:
+            return _tried(lambda: visited(name, visits))
         if histories is not None and (file := history_path(histories, name)) is not None:
             return _tried(lambda: opened(name, file))
         if path is not None:
@@ -118,7 +118,7 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
         return _missing(name, histories)
 
     def source_of(sample: Sample) -> HistorySource:
-        found = named(history_of(sample), sample.scene, posed_path(sample), episodes_of(sample))
+        found = named(history_of(sample), sample.scene, posed_path(sample), visits_of(sample))
         if isinstance(found, EqaError):
             raise found
         return found

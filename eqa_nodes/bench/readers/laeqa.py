@@ -27,7 +27,7 @@ from eqa_nodes.bench.readers.records import JsonRecord, first_of, load, path_len
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import position_from_habitat
-from eqa_nodes.core.types.samples import EM, EPISODES, PRESENT, Sample
+from eqa_nodes.core.types.samples import EM, PRESENT, VISITS, Sample
 from eqa_nodes.recordings.formats.laeqa_folder import Point3, episode_folder, place_positions
 
 QUESTIONS, NAMES = "eqa-questions.json", "scene-episode-names.json"
@@ -68,7 +68,7 @@ def _sample(record: JsonRecord, begins: Sequence[datetime], places: Mapping[int,
     numbers = [record.count("start_place"), *_best_path(record)]
     path = [_near(places, number) for number in numbers] if places else []
     episodes = [[f"{scene}_{i}", begin.isoformat()] for i, begin in reversed(list(enumerate(begins)))]
-    metadata: dict[str, object] = {"episode_history": scene, EPISODES: episodes,
+    metadata: dict[str, object] = {"episode_history": scene, VISITS: episodes,
                                    PRESENT: list(position_from_habitat(path[0])) if path else None}
     return Sample(record.name("question_id"), record.text("question"), answers[0], tuple(answers[1:]), category,
                   reference_metres=path_length(path) if path else None, metadata=metadata)

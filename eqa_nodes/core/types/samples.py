@@ -18,11 +18,11 @@ ACTIVE, EM = "active", "em"  # tasks: a robot searches the answer (A-EQA), or an
 TASKS = "tasks"  # third task: the robot carries out an instruction, and predicates check the result (EmbodiedEval)
 ALLOWED_POSES = "allowed_steps"  # key in metadata: number of poses that the data set allows, counted as in HM-EQA
 
-EPISODES = "visits"  # key in metadata: the recordings of a history that has several, each [name, local time]
+VISITS = "visits"  # key in metadata: the recordings of a history that has several, each [name, local time]
 PRESENT = "present"  # key in metadata: where the robot is now, [x, y, z] in metres, or None if that is unknown
 
 
-class EpisodeStart(NamedTuple):
+class VisitStart(NamedTuple):
     """One of the recordings that make up a history, and the stamp at which it begins, ns."""
 
     name: str
@@ -93,14 +93,14 @@ class TaskCounts(NamedTuple):
     ended_by: str = ""
 
 
-def episodes_of(sample: Sample) -> tuple[EpisodeStart, ...]:
+def visits_of(sample: Sample) -> tuple[VisitStart, ...]:
     """Return the recordings of the history of a question, oldest first; () if it is a single one. Raises ConfigError.
     """
     try:
-        return tuple(EpisodeStart(str(name), round(datetime.fromisoformat(begin).timestamp()) * 10**9)
-                     for name, begin in sample.metadata.get(EPISODES, ()))  # type: ignore[attr-defined]
+        return tuple(VisitStart(str(name), round(datetime.fromisoformat(begin).timestamp()) * 10**9)
+                     for name, begin in sample.metadata.get(VISITS, ()))  # type: ignore[attr-defined]
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"question {sample.id!r} has no episodes that can be read: {error}") from error
+        raise ConfigError(f"question {sample.id!r} has no visits that can be read: {error}") from error
 
 
 @dataclass(frozen=True)

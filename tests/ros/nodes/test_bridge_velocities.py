@@ -215,3 +215,13 @@ def test_a_reset_does_not_wait_for_who_is_gone(ros: Any) -> None:
     there = Pose2(2.75, 1.75, 1.0)
     assert driver.reset(there).error_code == 0
     driver.until(lambda: driver.pose() == pytest.approx(there))
+
+
+def test_it_drives_at_a_date_as_at_the_begin_of_time(ros: Any) -> None:
+    driver, date_ns = Driver(ros, clock_start="2026-11-12T08:30+00:00"), 1_794_472_200 * 10**9
+    driver.reset()
+    driver.wanted = (0.4, 0.0)
+    driver.until(lambda: driver.pose().x > START.x + 0.2)
+    driver.wanted = None
+    driver.until(lambda: driver.odom[-1].twist.twist.linear.x == 0.0)
+    assert min(messages.stamp_of(m) for m in driver.odom) >= date_ns and min(driver.clock) >= date_ns
