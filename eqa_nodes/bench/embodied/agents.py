@@ -203,10 +203,10 @@ def _number(said: object, options: Sequence[str]) -> int | None:
     if not isinstance(said, str):
         return said if type(said) is int else None
     plain = said.strip().casefold()
-    named = [number for number, text in enumerate(options, start=1)
-             if text.casefold() in (plain, _answer(plain).casefold())]
-    if len(named) == 1:
-        return named[0]
+    named = {text: number for number, text in reversed(list(enumerate(options, start=1)))
+             if text.casefold() in (plain, _answer(plain).casefold())}
+    if len(named) == 1:  # options with the same text are one
+        return named.popitem()[1]
     match = re.fullmatch(r"\s*\[?([0-9]{1,4})\]?[.):]?\s*(.*)", said, re.S)
     number = int(match[1]) if match else 0
     shown = options[number - 1:number]

@@ -85,8 +85,12 @@ class NavigationGraph:
         return [(at, way.point) for at, ways in self._directions.items() for way in ways if way.point is not None]
 
     def nearest(self, x: float, y: float, z: float) -> int:
-        """Return the point of the graph nearest to a place; the lowest id of several."""
-        return min(self._nodes, key=lambda i: (math.dist(self._spots[i], (x, y, z)), i))
+        """Return the point of the graph nearest to a place; the lowest id of several.
+
+        Heights do not count in a graph that follows from the scene, as in EmbodiedEval.
+        """
+        axes = 2 if self._always_faces else 3
+        return min(self._nodes, key=lambda i: (math.dist(self._spots[i][:axes], (x, y, z)[:axes]), i))
 
     def spot(self, point: int) -> tuple[float, float, float]:
         """Return x, y and the floor height of a point, metres."""

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from eqa_nodes.bench.embodied.agents import CHOICE, JSON, ModelAgent, ModelAgentSettings, VideoAgent, make_agent
+from eqa_nodes.bench.embodied.agents import (
+    CHOICE,
+    JSON,
+    ModelAgent,
+    ModelAgentSettings,
+    RandomAgent,
+    VideoAgent,
+    make_agent,
+)
 from eqa_nodes.bench.embodied.loop import TaskOutcome, run_task
 from eqa_nodes.bench.embodied.tasks import FORWARD
 from eqa_nodes.core.errors import ConfigError
@@ -95,3 +105,50 @@ def test_agents_and_forms_by_name() -> None:
         make_agent("human")
     with pytest.raises(ConfigError, match="unknown form of replies 'xml': known are choice, json"):
         ModelAgent(ScriptedBackend([]), ModelAgentSettings(reply="xml"))
+
+
+def json_replies(*said: str | Exception) -> tuple[ScriptedBackend, TaskOutcome]:
+    backend = ScriptedBackend(list(said))
+    return backend, run_task(TASK, Plain(), ModelAgent(backend, ModelAgentSettings(max_images=2)))
+
+
+def test_a_model_picks_by_number() -> None:
+    backend, outcome = json_replies('{"thought": "ahead", "option": 1}', 'Sure: {"option": 6}')
+    assert [log.action for log in outcome.steps] == [FORWARD, YES]
+    assert outcome.steps[0].thought == "ahead" and all(outcome.predicates)
+    text = "\n".join(part for part in backend.requests[1][1].parts if isinstance(part, str))
+    assert '1. "move forward" -> success' in text and '[6] answer "yes"' in text
+    assert '"Is the lamp on? Come back."' in text
+    assert sum(isinstance(part, bytes) for part in backend.requests[1][1].parts) == 2  # before, and now
+
+
+@pytest.mark.parametrize("said", ['"6"', "6.0", '"[6]"', '"[6] yes"', '"6."', '"yes"', '" Yes "'])
+def test_an_option_is_read_as_models_write_it(said: str) -> None:
+    backend, outcome = json_replies('{"option": 1}', f'{{"option": {said}}}')
+    assert [log.action for log in outcome.steps] == [FORWARD, YES]
+    assert len(backend.requests) == 2
+
+
+@pytest.mark.parametrize("said", ['"6 or 7"', "6.5", '"[6] no"', "true", '"0"', "null", '"sixth"', "[6]", '"-6"',
+                                  "NaN"])
+def test_what_names_no_option_is_asked_once_more(said: str) -> None:
+    backend, outcome = json_replies('{"option": 1}', f'{{"option": {said}}}', '{"option": 6}')
+    assert [log.action for log in outcome.steps] == [FORWARD, YES]
+    assert len(backend.requests) == 3
+
+
+def test_off_the_menu_is_asked_once_more_and_then_wasted() -> None:
+    backend, outcome = json_replies('{"option": 99}', '{"option": 1}', "gibberish", '{"option": 0}', '{"option": 6}')
+    assert [log.action for log in outcome.steps] == [FORWARD, "", YES]
+    assert "no option match" in outcome.steps[1].unusable and "from 1 to" in outcome.steps[1].unusable
+    assert len(backend.requests) == 5
+
+
+def test_chance_is_the_same_for_the_same_seed() -> None:
+    runs = [[log.action for log in run_task(TASK, Plain(), RandomAgent(), seed).steps] for seed in (1, 1, 2, 3, 4)]
+    assert runs[0] == runs[1] and len({tuple(run) for run in runs}) > 1
+
+
+def test_the_oracle_needs_a_plan() -> None:
+    with pytest.raises(ConfigError, match="task 4 has no script"):
+        run_task(replace(TASK, expert=()), Plain(), make_agent("oracle"))

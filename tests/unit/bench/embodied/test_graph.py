@@ -6,9 +6,12 @@ import math
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from eqa_nodes.bench.embodied.graph import Direction, NavigationGraph, scene_directions, unreached
-from eqa_nodes.bench.embodied.tasks import FORWARD, PLACE, TARGET, GraphPoint, Predicate
+from eqa_nodes.bench.embodied.tasks import DOWN, FORWARD, LEFT, PLACE, RIGHT, TARGET, UP, GraphPoint, Predicate
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from tests.fixtures.tasks import POINTS, TASK
 
 
@@ -75,3 +78,34 @@ def test_places_beside_the_points_are_reached_from_near(kind: str, y: float, los
     place = GraphPoint(9, 2.0, -y, 0.0, "SpecialPoint", PLACE)
     task = replace(TASK, points=(*POINTS, place), predicates=(Predicate(kind, point=9),))
     assert (unreached(task, NavigationGraph(task)) is not None) is lost
+
+
+def test_moves_face_the_neighbours() -> None:
+    graph = NavigationGraph(TASK)
+    at = graph.start
+    assert (at.point, graph.faced(at)) == (0, 1)
+    assert list(graph.moves(at)) == [FORWARD, LEFT, RIGHT, UP, DOWN]
+    left = graph.moves(at)[LEFT]
+    assert left.yaw == pytest.approx(math.pi / 2) and graph.faced(left) == 3
+    right = graph.moves(at)[RIGHT]
+    assert right.yaw == pytest.approx(-math.pi / 2) and FORWARD not in graph.moves(right)
+    assert graph.moves(left)[FORWARD].point == 3
+    up = graph.moves(at)[UP]
+    assert up.look_deg == 30.0 and UP not in graph.moves(up) and graph.moves(up)[DOWN].look_deg == 0.0
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=2, max_size=8, unique=True), st.floats(-3, 3))
+@settings(max_examples=50, deadline=None)
+def test_turning_one_way_faces_every_neighbour(places: list[tuple[float, float]], yaw: float) -> None:
+    task = replace(TASK, points=tuple(GraphPoint(i, x, y) for i, (x, y) in enumerate(places)),
+                   edges=tuple((0, i) for i in range(1, len(places))), start=Pose2(*places[0], yaw))
+    graph = NavigationGraph(task)
+    at, turned = graph.start._replace(point=0), 0.0
+    bearings = [math.atan2(y - places[0][1], x - places[0][0]) for x, y in places[1:]]
+    faced = []
+    while turned < 2 * math.pi + 0.1:
+        to = graph.moves(at)[LEFT]
+        turned += wrap(to.yaw - at.yaw) % (2 * math.pi)
+        at = to
+        faced.append(at.yaw)
+    assert all(any(abs(wrap(b - f)) <= math.radians(1.0) + 1e-9 for f in faced) for b in bearings)
