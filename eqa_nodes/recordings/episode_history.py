@@ -22,12 +22,14 @@ class RecordedFrame:
     """A frame and its place in the recording.
 
     index: number of the image in the recording, from 0, including dropped ones; offset_ns: offset of its colour image
-    from the start of the bag, ns (for `ros2 bag play --start-offset`), -1 if there is no bag.
+    from the start of the bag, ns (for `ros2 bag play --start-offset`), -1 if there is no bag; labels: those of its
+    moment, where rooms and states change within the recording, None = those of the history.
     """
 
     index: int
     offset_ns: int
     frame: Frame
+    labels: Mapping[int, Label] | None = None
 
 
 class EpisodeHistory(Protocol):

@@ -101,9 +101,10 @@ class UniformViews:
         along = _Along(history, tick)
         usable = [recorded.index for recorded in along]
         indices = {usable[i] for i in choose(len(usable))}
-        views, spots, labels = [], {}, history.labels if selection.labels else {}
+        views, spots = list[Keyframe](), dict[str, FramePosition]()
         for recorded in _Along(history, tick):
             if recorded.index in indices:
+                labels = _labels(history, recorded, selection)
                 views.append(keyframe_of(recorded.frame, recorded.index + 1, labels, selection))
                 spots[str(recorded.index + 1)] = FramePosition(recorded.index, recorded.offset_ns)
         return replace(along.kept(), spots=spots, views=tuple(views))
@@ -157,14 +158,13 @@ class _Remembered:
     def read(history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
         """Store every frame in a memory."""
         along, spots, refused = _Along(history, tick), {}, Counter[str]()
-        labels = history.labels if selection.labels else {}
         store = MemoryStore(folder / _MEMORY, selection.memory)
         memory = EpisodicMemory(store, selection.labels)
         try:
             memory.begin(history.name)
             for recorded in along:
                 try:
-                    keyframe = memory.take(recorded.frame, labels)
+                    keyframe = memory.take(recorded.frame, _labels(history, recorded, selection))
                 except BadFrame as error:
                     refused[str(error)] += 1
                     continue
@@ -339,6 +339,13 @@ class _Along:
         if not way:
             raise no_frame(self._history)
         return HistoryIndex(self._history.name, len(way), dropped, tuple(way[::-(-len(way) // _MAX_POSES)]), {})
+
+
+def _labels(history: EpisodeHistory, recorded: RecordedFrame, selection: ViewSelection) -> Mapping[int, Label]:
+    """Return the labels of a frame's moment, as far as they are used."""
+    if not selection.labels:
+        return {}
+    return recorded.labels if recorded.labels is not None else history.labels
 
 
 def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selection: ViewSelection) -> Keyframe:

@@ -109,9 +109,9 @@ class TourHistory(FramesAlone):
     def recorded(self) -> Iterator[RecordedFrame]:
         """Yield the rendered frames."""
         with closing(open_simulator(self.tour.scene)) as simulator:
-            yield RecordedFrame(0, -1, simulator.reset(self._episode(self.tour.robot.camera)).frame)
+            yield RecordedFrame(0, -1, simulator.reset(self._episode(self.tour.robot.camera)).frame, simulator.labels())
             for index, action in enumerate(self.tour.actions, start=1):
-                yield RecordedFrame(index, -1, simulator.act(action).frame)
+                yield RecordedFrame(index, -1, simulator.act(action).frame, simulator.labels())
 
     def _episode(self, camera: CameraModel) -> EpisodeSetup:
         robot = replace(self.tour.robot, camera=camera)

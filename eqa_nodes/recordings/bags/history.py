@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -58,8 +58,9 @@ class BagOptions(NamedTuple):
 class BagHistory(FramesAlone):
     """The frames of a bag, read lazily by each iteration: one pass, with a few seconds of data in memory.
 
-    Its length is the number of colour images; labels: id in label images -> label (empty if there are no labels);
-    dropped: number of images that the last iteration skipped, by reason; remedy: advice for when that is all of them.
+    Its length is the number of colour images; labels: id in label images -> label (empty if there are no labels), as at
+    the end, while each recorded frame has those of its moment; dropped: number of images that the last iteration
+    skipped, by reason; remedy: advice for when that is all of them.
     """
 
     def __init__(self, bag: Path, options: BagOptions | None = None) -> None:
@@ -74,9 +75,13 @@ class BagHistory(FramesAlone):
             self._rectified = rectified(opened.topics)  # colour, depth
             self._check_lens(opened)
             self._parts = ("depth",) + (("labels",) if "labels" in opened.keys else ())
-            self.labels: Mapping[int, Label] = {}
+            self.labels: dict[int, Label] = {}
+            self._changes: list[tuple[int, dict[int, Label]]] = []  # stamp -> labels that are new or have changed
             for _, _, message in opened.read(("label_table",)):
-                self.labels = {**self.labels, **messages.label_table_of(message)}
+                new = {i: x for i, x in messages.label_table_of(message).items() if self.labels.get(i) != x}
+                if new:
+                    self._changes.append((messages.ns_of(message.header.stamp), new))
+                    self.labels.update(new)
 
     def __len__(self) -> int:
         return self._length
@@ -84,18 +89,33 @@ class BagHistory(FramesAlone):
     def recorded(self, only: Collection[int] | None = None) -> Iterator[RecordedFrame]:
         """Yield the frames in recorded order of their colour images. only: images to decode and count."""
         self.dropped = Counter()
-        where, camera = copy.deepcopy(self._poses), self._camera()
+        where, camera, labels = copy.deepcopy(self._poses), self._camera(), self._labels_by_stamp()
         with self._opened() as opened:
             for color, parts in self._moments(opened, where, only):
                 try:
                     frame = camera.frame(color.stamp_ns, parts, where)
                     frame = replace(frame, depth_m=clean_depth(frame.depth_m)[0])
                     check_frame(frame)
-                    yield RecordedFrame(color.index, color.log_ns - opened.start_ns, frame)
+                    yield RecordedFrame(color.index, color.log_ns - opened.start_ns, frame, labels(frame.stamp_ns))
                 except (BadFrame, BadPose) as error:
                     self.dropped[_reason(error)] += 1
         self.dropped.update({f"invalid transform of {child}": n for child, n in where.invalid.items()})
         self.dropped.update(f"the file {name} of the bag is missing" for name in opened.lost)
+
+    def _labels_by_stamp(self) -> Callable[[int], Mapping[int, Label]]:
+        """Return a function that returns the labels which are valid at a stamp; stamps must not decrease.
+
+        A recorder writes a table where it changes. The first table counts from the start.
+        """
+        waiting, known = deque(sorted(self._changes, key=lambda change: change[0])), dict[int, Label]()
+
+        def at(stamp_ns: int) -> Mapping[int, Label]:
+            nonlocal known
+            while waiting and (not known or waiting[0][0] <= stamp_ns):
+                known = {**known, **waiting.popleft()[1]}
+            return known
+
+        return at
 
     def _camera(self) -> CameraInput:
         """Return the converter to frames; all images of a history have one size."""

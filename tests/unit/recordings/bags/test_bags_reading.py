@@ -76,6 +76,23 @@ def test_labels_come_back_with_their_table(cdr: Cdr, tmp_path: Path) -> None:
     assert history.labels[1] == LABELS[1]._replace(attributes={"colour": "red"})
 
 
+def test_each_frame_has_the_labels_of_its_moment(cdr: Cdr, tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS, "/labels/image_raw", "/labels/table"))
+    record_frames(cdr, writer, 3)
+    image = frame(2 * SECOND, boxes={1: (0, 0, 12, 12)}).labels
+    for second, colour in ((1, "red"), (3, "blue")):  # a recorder writes a table where it changes
+        label = cdr.make("eqa_interfaces/msg/Label", instance_id=1, kind="kettle", room="kitchen",
+                         attributes=[f"colour={colour}"])
+        writer.write("/labels/table", second * SECOND, cdr("eqa_interfaces/msg/LabelArray", labels=[label],
+                                                           header=cdr.header(second * SECOND, "")))
+    for second in (1, 2, 3):
+        writer.write("/labels/image_raw", second * SECOND, cdr.image(image, "16UC1", second * SECOND))
+    writer.close()
+    history = BagHistory(tmp_path / "bag")
+    colours = [r.labels[1].attributes["colour"] for r in history.recorded() if r.labels]
+    assert colours == ["red", "red", "blue"] and history.labels[1].attributes == {"colour": "blue"}
+
+
 def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
     decision = TraceDecision(2 * SECOND, Pose2(1.0, 2.0, 0.5), Pose2(3.0, 4.0, 0.0), "frontier near the kitchen",
                              (Candidate(3.0, 4.0, 0.7, "kitchen"),))
