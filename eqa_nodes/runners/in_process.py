@@ -209,9 +209,9 @@ class InProcessRunner:
             memory.close()
 
     def _clock_ns(self, memory: MemoryStore) -> int:
-        """Return the time at which an episode begins: the configured one, or after the newest view that is kept."""
+        """Return the time at which an episode begins: the configured one, but after the newest view that is kept."""
         kept_ns = memory.newest_ns + 1 if self._settings.memory.file and len(memory) else 0
-        return self._settings.bridge.clock_start_ns or kept_ns
+        return max(self._settings.bridge.clock_start_ns, kept_ns)
 
     def blind(self, sample: Sample) -> Answer:
         """Answer without any view."""

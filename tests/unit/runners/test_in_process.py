@@ -84,9 +84,10 @@ def test_days_of_a_simulated_clock_are_remembered_as_days(tmp_path: Path) -> Non
     seen = ran(tmp_path, start="2026-11-12T08:30", file="home.sqlite")
     told = ran(tmp_path, where, "2026-11-13T19:00", "home.sqlite")
     later = ran(tmp_path, PLANT, "", "home.sqlite")  # without a date, the clock goes on after the newest view
+    again = ran(tmp_path, PLANT, "2026-11-13T19:00", "home.sqlite")  # and so it does from a date that has passed
     assert "yesterday at 08:30" in told.answer.text and told.answer.receipt.steps == 0
     assert {e.stamp_ns for e in told.answer.evidence} <= {k.stamp_ns for k in seen.trace.keyframes}
-    assert later.trace.poses[0][0] > told.trace.poses[-1][0]
+    assert told.trace.poses[-1][0] < later.trace.poses[0][0] < later.trace.poses[-1][0] < again.trace.poses[0][0]
 
 
 def test_a_simulator_that_ignores_the_date_ends_the_episode() -> None:
