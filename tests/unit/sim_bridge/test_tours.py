@@ -79,6 +79,7 @@ def test_what_is_driven_is_what_was_planned(flat: Tour) -> None:
     assert stamps == sorted(set(stamps))
     again = [(r.index, r.offset_ns, r.frame.stamp_ns) for r in history.recorded()]
     assert again == [(i, -1, stamp) for i, stamp in enumerate(stamps)]
+    assert [f.stamp_ns - 10**18 for f in TourHistory(small(flat), 10**18)] == stamps
     for frame in frames[::40]:
         check_frame(frame)
         assert frame.labels is not None and set(np.unique(frame.labels)) - {0, 1} <= set(history.labels)
