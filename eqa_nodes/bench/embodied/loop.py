@@ -140,7 +140,7 @@ def graph_of(task: Task, world: SimulatedWorld) -> NavigationGraph:
     world.open(task.scene, task.edit)
     graph = NavigationGraph(task, world.straight)
     if (lost := unreached(task, graph)) is not None:
-        raise SimulatorError(f"task {task.index}: no path over its points leads from the start to "
+        raise SimulatorError(f"no path over the points of the task leads from the start to "
                              f"{task.points[lost.point].name!r}, which the predicate {lost.type} demands")
     return graph
 

@@ -118,6 +118,8 @@ def footnotes(scores: Scores) -> list[str]:
     if row.failed and scores.failed != LEAVE_OUT:
         notes.append(f"{_said(row.failed, 'failed question counts', 'failed questions count')} in C and E with "
                      f"{'mark 1' if scores.failed == LOWEST else 'the blind mark and an infinite path'}")
+    elif row.failed and is_of_tasks(scores):
+        notes.append(f"{_said(row.failed, 'failed task is', 'failed tasks are')} in no mean")
     elif row.failed:
         notes.append(f"{_said(row.failed, 'failed question is', 'failed questions are')} in no mean; with mark 1 for "
                      f"each, C is {_percent('openeqa_c_failed_lowest')(row)} %")
