@@ -20,6 +20,7 @@ from sim_bridge.house.life import EVENING, MORNING, PERSON, RARE, LifeObject, Li
 
 PER_HOUSE = 10
 _YES, _NO = r"^\W*yes\b", r"^\W*(?:no\b|not any more|nobody|no one|never)"
+_SOMEBODY, _NOBODY = r"^\W*yes\b|\b(?:1|one|a) person\b|\bsome(?:body|one)\b", r"\b(?:0|no|nobody|none|zero|no one)\b"
 _GONE = r"\b(?:gone|not|no longer|no|missing|isn't)\b"
 _GUESS = r"probabl|likely|guess|expect|usual"
 _FEW = 3  # fewer looks are no habit
@@ -294,10 +295,10 @@ class _Writer:
             lasting, none = list[LifeObject](), list[LifeObject]()
             for o in self.things:
                 is_, was = self._at_end(o), self._before(o, day)
-                seen = f.seen(o, _from(day))
+                seen = [look for look in f.looks(o, _from(day)) if look.looked]
                 if is_ is not None and was is not None and is_ != was:
                     lasting.append(o)
-                elif is_ is not None and is_ == was and {look.form for look in seen} <= {was}:
+                elif is_ is not None and is_ == was and all(look.form == was for look in seen):
                     none.append(o)
             if lasting:
                 rule = AnswerRule(tuple(rf"\b{o.name}\b" for o in lasting), tuple(rf"\b{o.name}\b" for o in none))
@@ -327,9 +328,9 @@ class _Writer:
                 room = f.life.room_name(o.forms[forms[0]].room)
                 when, there = self.dice.pick(f.when_words(look.patrol)), look.form >= 0
                 yield self.ask(words.WHO["room"], "yes" if there else "no", AnswerRule(
-                    (_YES if there else r"^\W*no\b|nobody|no one",)), (look.patrol,), o, room=room, when=when)
+                    (_SOMEBODY if there else _NOBODY,)), (look.patrol,), o, room=room, when=when)
                 yield self.ask(words.WHO["count"], str(int(there)), AnswerRule(
-                    (r"\b(?:1|one)\b" if there else r"\b(?:0|no|nobody|none|zero)\b",)), (look.patrol,), o, room=room,
+                    (r"\b(?:1|one)\b" if there else _NOBODY,)), (look.patrol,), o, room=room,
                     when=when)
 
     def not_known(self) -> Iterator[WeeksQuestion]:

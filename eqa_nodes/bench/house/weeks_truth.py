@@ -21,7 +21,8 @@ _HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0}
 _DECLINES = re.compile(
     r"\b(?:(?:did not|didn't|have not|haven't) (?:look|see|seen)|not looked|no looks?|nothing (?:is )?known|"
     r"(?:do not|don't|does not|cannot|can't) (?:know|say|tell)|never (?:saw|seen|looked)|no habit|unknown|unsure)\b")
-_NOT_LOOKED = re.compile(r"[;,.]? *(?:but )?I (?:did not|didn't) look.*", re.IGNORECASE)  # what follows an answer
+_NOT_LOOKED = re.compile(r"[;,.]? *(?:but )?I (?:(?:did not|didn't) look|do not know who).*",
+                         re.IGNORECASE)  # what follows an answer
 
 
 class AnswerRule(NamedTuple):

@@ -11,34 +11,50 @@ from eqa_nodes.core.language.rooms import is_room
 from eqa_nodes.core.language.time_words import WEEKDAYS, on_twice
 from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory.days import PARTS
-from eqa_nodes.core.memory.times import Recurring, TimesInText, times_asked
+from eqa_nodes.core.memory.times import WALL_NS, Recurring, TimesInText, times_asked
 
 _RELATIVES = ("(?:wife|husband|partner|son|daughter|child|children|kids?|mother|mum|mom|father|dad|brother|sister|"
               "grandma|grandpa|neighbour|guests?|friends?|family)")
 _BE = r"(?:is|are|was|were|has|have|had|did|does|do)"
+_ANYBODY = r"(?:(?:any|some)(?:one|body)|people|a person)"
+_UNIT = r"(?P<unit>patrol|time|day|morning|afternoon|evening|night)s"
 _CUES = tuple((form, re.compile(cue)) for form, cue in (
-    ("often", r"^how (?:often|many times) (?P<rest>.+)$"),
+    ("often", rf"^(?:how often|(?:on )?how many {_UNIT}) (?P<rest>.+)$"),
     ("days", r"^(?:on )?(?:which|what) (?:days?|dates?|(?P<part>morning|afternoon|evening|night)s?)"
              r"(?: of the week)? (?P<rest>.+)$"),
     ("since", rf"^since when (?P<rest>{_BE} .+)$"),
+    ("since", r"^when (?P<rest>(?:was|were) .+ (?:put|placed|moved|brought) (?:in|on|under|to)(?:to)? .+)$"),
+    ("since", r"^when (?P<rest>did .+ (?:disappear|vanish|go missing|get lost))$"),
     ("long", rf"^(?:for )?how long (?P<rest>{_BE} .+)$"),
     ("first", r"^when (?:did|have|was|were) (?:(?:you|we|i|anyone) )?first (?:see|saw|seen|notice) (?P<rest>.+)$"),
     ("first", r"^when (?:did|have) (?:you|we|i|anyone) (?:see|seen) (?P<rest>.+) (?:first|for the first time)$"),
     ("first", r"^when (?:was|were) (?P<rest>.+) first seen$"),
+    ("moved", rf"^(?:has|have|did) {_ANYBODY} moved? (?P<rest>.+)$"),
     ("moved", r"^(?:has|have|was|were|did) (?P<rest>.+?) (?:been )?(?:moved?|changed? (?:its |their )?places?)$"),
-    ("missing", r"^what(?: is| has gone)? (?P<rest>missing|gone)$"),
+    ("missing", r"^(?:(?:is|has) anything|(?:what|which)(?: (?:thing|object|item)s?)?)"
+                r"(?: is| are| has| have| went| gone)* (?P<rest>missing|gone|lost)$"),
     ("still", rf"^(?P<rest>{_BE} .+? still .+)$"),
     ("next", r"^(?P<rest>(?:where|which room|in which room) will .+)$"),
     ("next", r"^(?P<rest>will .+ be .+)$"),
-    ("people", r"^(?:who|(?:has|was|were)(?: there)? (?:any(?:one|body)|some(?:one|body)|people)) (?:was |were |been )?"
-               r"(?P<rest>in .+)$"),
+    ("people", rf"^(?:who|(?:has|was|were)(?: there)? {_ANYBODY}|(?:did|have) (?:you|we|i) (?:see|seen) {_ANYBODY}|"
+               r"how many people) (?:(?:was|were|have|has|been|there) )*(?P<rest>in .+)$"),
     ("doer", r"^who (?:has |have |had )?(?:moved?|took|taken|put|placed?|left|brought|removed?|opened|closed|shut|used|"
              r"turned|switched|filled|emptied|stole|stolen) (?P<rest>.+)$")))
 _NAMED = re.compile(r"\b(?i:was|were|has|have|had|did) (?:(?P<name>[A-Z][a-z]+)|"
                     rf"(?:my|our|your) {_RELATIVES}|s?he)\b(?!')")
 _NOBODY = ("anyone", "anybody", "someone", "somebody", "nobody", "people", "there", "any", "some")
 _USUALLY = re.compile(r"\b(?:usually|normally|generally|typically|mostly|most often|as a rule|always)\b ?")
-_GONE = re.compile(r"^(?:is|are|has|have) (?P<thing>.+?) (?:been )?(?:gone|missing|away)$")
+_GONE = re.compile(r"^(?:is|are|has|have|did) (?P<thing>.+?) (?:been )?"
+                   r"(?:gone|missing|away|disappear|vanish|go missing|get lost)$")
+_PUT = re.compile(r"^(?:was|were) (?P<thing>.+) (?:put|placed|moved|brought) "
+                  r"(?P<at>in|on|under|to)(?:to)? (?P<place>.+)$")
+_SAW = re.compile(r"^(?:did|have|has) (?:you|we|i|anyone|anybody) (?:see|seen|find|found|notice|noticed) ")
+_HABITUAL = re.compile(r"\b(?:usually|normally|generally|typically|mostly|always|as a rule|how often|how many|"
+                       r"(?:which|what) days)\b")
+_PART = re.compile(r"\b(?P<lead>in the (?:morning|afternoon|evening)|at night)\b(?! of\b)")
+_LIKELY = re.compile(r"\b(?:is|are) (?P<thing>.+?) (?:most |very )?(?:likely|expected|going|supposed) to be\b", re.I)
+_MAYBE = re.compile(r"\b(?:most )?(?:likely|probably) (?=be\b)")
+_CALENDAR_NS = 2 * WALL_NS  # a moment at which days have names
 _FORMS = ("where", "room", "is", "exists")  # forms of questions that one patrol can answer
 
 
@@ -60,12 +76,13 @@ def habit_question(question: str, now_ns: int) -> HabitQuestion | None:
 
 
 def _read(question: str, now_ns: int) -> HabitQuestion | None:
+    question = _as_usual(question)
     text = " ".join(question.lower().strip(" ?!.").split())
     if re.search(r"[?!.;] ", text):
         return None  # only one sentence is about several patrols, and which one is not known
     coming = re.match(r"(?:where|which room|in which room) will\b|will .+ be\b", text)
     times = _coming(text) if coming else times_asked(question, now_ns)
-    text = " ".join(times.rest.lower().strip(" ?!.").split())
+    text = " ".join(times.rest.lower().strip(" ?!,.").split())
     often = _USUALLY.search(text)
     if often is not None and times.window is None and (times.recurring is not None or not times.fault):
         recurring = times.recurring or Recurring("", tuple(range(7)), "")
@@ -73,7 +90,8 @@ def _read(question: str, now_ns: int) -> HabitQuestion | None:
     text = _USUALLY.sub("", text)
     form, said = next(((form, found.groupdict()) for form, cue in _CUES if (found := cue.match(text))), ("", {}))
     rest = said.get("rest", text)
-    if (part := said.get("part")) and times.recurring is None and times.window is None:
+    part = said.get("part") or (said.get("unit") if said.get("unit") in PARTS else None)
+    if part and times.recurring is None and times.window is None:
         times = times._replace(recurring=Recurring(part, tuple(range(7)), f"in the {part}s"))
     if not form and times.recurring is not None:
         form = "usual"
@@ -99,6 +117,20 @@ def _read(question: str, now_ns: int) -> HabitQuestion | None:
     return HabitQuestion(form, query, times)
 
 
+def _as_usual(question: str) -> str:
+    """Return the question with "is likely to be" as "will be", and "in the evening" as "in the evenings" in a question
+    about what is usual, where no day is named.
+    """
+    text = _MAYBE.sub("", _LIKELY.sub(r"will \g<thing> be", question))
+    if not _HABITUAL.search(text.lower()):
+        return text
+    window = times_asked(text, _CALENDAR_NS).window
+    part = _PART.search(text)
+    if part is None or (window is not None and _PART.fullmatch(window.phrase.lower()) is None):
+        return text
+    return text if part["lead"] == "at night" else f"{text[:part.end()]}s{text[part.end():]}"
+
+
 def _names_somebody(text: str) -> bool:
     """Return whether a question about the past is about a person who has a name, or is called "my wife" or "she"."""
     found = _NAMED.search(text)
@@ -117,6 +149,9 @@ def question_now(question: str) -> HabitQuestion | None:
 
 def _present(text: str) -> str:
     """Return a clause as of the present: "has the box been in the hall" is "is the box in the hall"."""
+    text = _SAW.sub("is ", text)
+    if put := _PUT.match(text):
+        return f"is {put['thing']} {put['at'].replace('to', 'in')} {put['place']}"
     if gone := _GONE.match(text):
         return f"is there no {re.sub('^(?:the|my|our|your) ', '', gone['thing'])}"
     text = re.sub(r"^(?:has|have|had) (.+?) been\b", r"is \1", text.replace(" still ", " "))

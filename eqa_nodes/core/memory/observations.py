@@ -15,7 +15,7 @@ from eqa_nodes.core.language.rooms import fits_room
 from eqa_nodes.core.language.states import state_of
 from eqa_nodes.core.memory.days import PARTS
 from eqa_nodes.core.memory.in_words import spell_place
-from eqa_nodes.core.memory.ledger import NOT_LOOKED, PEOPLE, SEEN, ObjectSpell, PatrolSpan, RoomLooks
+from eqa_nodes.core.memory.ledger import EMPTY, NOT_LOOKED, PEOPLE, SEEN, ObjectSpell, PatrolSpan, RoomLooks
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.times import TimesInText
 from eqa_nodes.core.types.questions import MemoryObject
@@ -42,6 +42,7 @@ def observations(store: MemoryReader, asked: Query, objects: Sequence[MemoryObje
                 else Observation(row, None, row.last_ns) for row in store.room_history(room)]
     rooms = store.room_history(room) if room and asked.form in ("is", "exists") else []
     entered = {row.patrol.number for row in rooms if isinstance(row, RoomLooks)}
+    stood = {o.id: o.first_ns for o in objects if _stood_at(o, thing, predicate)}
     for same in zip(*(store.history(o.id) for o in objects), strict=True):
         patrol = same[0].patrol
         seen = [one.now for one in same if one.outcome == SEEN and one.now is not None]
@@ -57,8 +58,9 @@ def observations(store: MemoryReader, asked: Query, objects: Sequence[MemoryObje
             value = ("yes" if any(fits) else "no") if fits else None
         elif any(_is_at(spell, thing, predicate) for spell in seen):
             value = "yes"
-        elif looked or patrol.number in entered:
-            value = "no"
+        elif seen or any(o.id in stood and one.outcome == EMPTY for o, one in zip(objects, same, strict=True)) or (
+                patrol.number in entered and all(first_ns > patrol.last_ns for first_ns in stood.values())):
+            value = "no"  # another place of it that was empty says nothing, nor does a room where its place is known
         if value and (asked.denied != (thing.quantifier == "no")):
             value = "no" if value == "yes" else "yes"
         found.append(Observation(patrol, value, at_ns or patrol.last_ns))
@@ -67,6 +69,13 @@ def observations(store: MemoryReader, asked: Query, objects: Sequence[MemoryObje
 
 def _is_so(spell: ObjectSpell, kind: str, state: str) -> bool:
     return (state_of(spell.state, kind) or spell.state) == (state_of(state, kind) or state)
+
+
+def _stood_at(o: MemoryObject, thing: Thing, predicate: Thing) -> bool:
+    """Return whether the place of an object is the one that a question names, if it names any."""
+    room, support = predicate.room or thing.room, predicate.support or thing.support
+    there = not room or f" {canonical(o.room)}".endswith(f" {canonical(room)}")
+    return there and (support is None or canonical(o.attributes.get("support", "")) == canonical(support.kind))
 
 
 def _is_at(spell: ObjectSpell, thing: Thing, predicate: Thing) -> bool:
