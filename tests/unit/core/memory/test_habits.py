@@ -87,6 +87,38 @@ def test_a_week(week: MemoryStore, question: str, text: str) -> None:
     assert answer(week, question) == text
 
 
+@pytest.mark.parametrize(("one", "other"), [
+    ("On how many mornings was the kettle on?", "How often was the kettle on in the mornings?"),
+    ("How often was the kettle on in the morning?", "How often was the kettle on in the mornings?"),
+    ("Is the kettle always on in the morning?", "Is the kettle always on in the mornings?"),
+    ("Where do we usually leave the kettle in the evening?", "Where is the kettle usually in the evenings?"),
+    ("Where is the kettle likely to be tomorrow morning?", "Where will the kettle be tomorrow morning?"),
+    ("Where will the kettle probably be tomorrow morning?", "Where will the kettle be tomorrow morning?"),
+    ("Is the kettle likely to be on tomorrow morning?", "Will the kettle be on tomorrow morning?"),
+    ("How often did you see the kettle in the study?", "How often was the kettle in the study?"),
+    ("Has anybody moved the kettle since Sunday morning?", "Has the kettle moved since Sunday morning?"),
+    ("Is anything missing?", "What is missing?"), ("Which things are gone?", "What is missing?"),
+    ("When was the kettle put on the desk?", "Since when is the kettle on the desk?"),
+    ("How many people were in the kitchen on Sunday?", "Was anyone in the kitchen on Sunday?"),
+    ("Did you see anybody in the kitchen on Sunday?", "Was anyone in the kitchen on Sunday?")])
+def test_people_ask_the_same_in_other_words(week: MemoryStore, one: str, other: str) -> None:
+    assert answer(week, one) == answer(week, other)
+
+
+def test_a_day_in_a_question_about_what_is_usual_stays_a_day(week: MemoryStore) -> None:
+    assert answer(week, "How often was the kettle on on Thursday in the morning?").startswith("on 0 of 1 ")
+
+
+def test_another_place_that_is_empty_does_not_say_that_a_thing_was_not_here(store: MemoryStore) -> None:
+    look(store, 2, 9, "on")
+    look(store, 3, 18, "off", "study")
+    look(store, 4, 9, "", "kitchen", "one")
+    look(store, 4, 18, "off", "study")
+    assert answer(store, "Since when is the kettle in the study?").startswith(
+        "since between Mon 2 November at 09:00 and Tue 3 November at 18:00")
+    assert "; I did not look on one patrol" in answer(store, "How often was the kettle in the study?")
+
+
 @pytest.mark.parametrize(("question", "text"), [
     ("Who moved the kettle?", "I see what has changed, and not who changed it; it was on the "),
     ("Who has taken the unicorn?", "I see what has changed, and not who changed it"),
