@@ -29,11 +29,12 @@ from eqa_nodes.core.types.inquiries import DRIVE_MODES, GO
 from eqa_nodes.core.types.robot import RobotModel, SensesConfig
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.options import ReadingConfig, RecordingConfig
-from eqa_nodes.wire.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECONSTRUCTOR
+from eqa_nodes.wire.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECEIVED, RECONSTRUCTOR
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
 ATOMIC, NAV2 = "atomic", "nav2"  # the driver: our navigator, or Nav2, which gets its goals from our nav2_navigator
 COMMANDERS = ("auto", "simple_commander", "wire")  # how nav2_navigator communicates with Nav2
+TOPIC = "topic"  # the detector whose detections are received from another node
 NEW, KEEP = "new", "keep"  # the map after a jump of localisation
 ODOMETRY = ("simulator", "topics")  # source of the agent's counts and pose
 
@@ -142,6 +143,24 @@ class PerceptionSettings(Settings):
     perceiver: PerceiverConfig = PerceiverConfig()
     newest: bool = setting(False,
         "Process only the newest image whenever the detector is free. If false every image is processed (lock-step).")
+    detections_topic: str = setting("", "Topic of another node's detections, for the detector topic.")
+    detections_type: str = constant(RECEIVED[0],
+        "Type of that topic: vision_msgs/msg/Detection2DArray | vision_msgs/msg/Detection3DArray | "
+        "yolo_msgs/msg/DetectionArray | sensor_msgs/msg/Image (label images: a class number for each pixel).")
+    detections_table: str = constant("",
+        "Topic of a vision_msgs/msg/LabelInfo with the names of the classes in label images; \"\" uses detector.names.")
+    detections_tolerance_s: NotNegative = constant(0.02,
+        "Maximum difference in seconds between the stamps of detections and their image; detections with the stamp of "
+        "an image always belong to it.")
+
+    def __post_init__(self) -> None:
+        if self.detections_type not in RECEIVED:
+            raise ConfigError("perception: " + unknown("detections_type", self.detections_type, RECEIVED))
+        if (self.detector.name == TOPIC) != bool(self.detections_topic):
+            raise ConfigError(f"perception: detector.name is {self.detector.name!r} and detections_topic "
+                              f"{self.detections_topic!r}: to use another node's detections, set detector.name to "
+                              f"{TOPIC!r} and detections_topic to their topic; otherwise leave detections_topic empty")
+        check_ranges(self, "perception")
 
     @property
     def labels(self) -> bool:

@@ -9,13 +9,20 @@ from typing import Any, cast
 import numpy as np
 
 from eqa_nodes.config.nodes import PerceptionSettings
-from eqa_nodes.core.errors import EqaError, ModelError
+from eqa_nodes.core.errors import BadFrame, EqaError, ModelError
 from eqa_nodes.core.perception.tracking import Perceived, nothing_found
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception import open_perceiver
+from eqa_nodes.perception.received import ReceivedDetector, ReceivedMessage
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.ros.subscriptions import message_alone
+from eqa_nodes.wire import detection_messages, messages
+from eqa_nodes.wire.detection_matching import DetectionMatching
+from eqa_nodes.wire.detection_messages import DETECTION_TYPES
+from eqa_nodes.wire.frame_assembler import PENDING
+from eqa_nodes.wire.graph import LABEL_INFO, Topic
 
 _AFTER_A_RESTART = 30_001  # its first instance number: memory still has the earlier numbers
 
@@ -35,8 +42,23 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
         for key in self.spec.publishes:
             self.out(key)
         self._over = False
+        self._matching = self._received_detections()
         if self.config.newest:
             threading.Thread(target=self._look_at_newest, daemon=True).start()
+
+    def _received_detections(self) -> DetectionMatching | None:
+        """Subscribe to another node's detections if they are configured. Raises ConfigError for a missing type."""
+        if not isinstance(self.perceiver.detector, ReceivedDetector):
+            return None
+        config = self.config
+        matching = DetectionMatching(round(config.detections_tolerance_s * 1e9), PENDING, self.count)
+        self.diagnostics.gauge("images that wait for detections", lambda: matching.waiting, PENDING)
+        topic = Topic(config.detections_topic, config.detections_type, "frame")
+        self.subscribe_any_type(topic, message_alone(self._detected))
+        if config.detections_table:
+            self.subscribe_any_type(Topic(config.detections_table, LABEL_INFO, "latched"),
+                                    message_alone(self._named_classes))
+        return matching
 
     def release(self) -> None:
         self._over = True
@@ -55,6 +77,8 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
     def _reset_perceiver(self, first: int) -> None:
         with self._changed, self._looking:
             self._last = self._next = None
+            if self._matching is not None:
+                self._matching.clear()
             self.perceiver.reset(first)
 
     def reconfigured(self, old: PerceptionSettings, new: PerceptionSettings) -> None:
@@ -62,6 +86,35 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
             self.perceiver.configure(new.perceiver)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        if self._matching is None:
+            self._look_or_queue(frame, labels)
+        else:
+            self._process(self._matching.put_image(frame.stamp_ns, frame))
+
+    def _detected(self, message: Any) -> None:
+        """Match detections of another node with their image."""
+        if self._matching is not None and self.episode is not None:
+            self._process(self._matching.put_message(messages.stamp_of(message), message))
+
+    def _named_classes(self, message: Any) -> None:
+        cast(ReceivedDetector, self.perceiver.detector).names = detection_messages.label_names(message)
+
+    def _process(self, matched: list[tuple[Frame, Any]]) -> None:
+        """Process images with their messages of detections."""
+        detector, kind = cast(ReceivedDetector, self.perceiver.detector), self.config.detections_type
+        for frame, message in matched:
+            try:
+                source = np.eye(4)
+                if DETECTION_TYPES[kind].placed:
+                    frame_id, map_frame = str(message.header.frame_id), self.config.node.tf.map_frame
+                    source = self.tf.lookup(map_frame, frame_id, frame.stamp_ns).matrix()
+                detector.put(frame.stamp_ns, ReceivedMessage(kind, message, source))
+                self._look_or_queue(frame, {})
+            except EqaError as error:
+                self.count(str(error) if not isinstance(error, BadFrame) else
+                           f"detections in the frame {message.header.frame_id!r} have no transform into the map")
+
+    def _look_or_queue(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         if not self.config.newest:
             self._look(frame, labels)
             return

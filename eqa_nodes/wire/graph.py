@@ -262,6 +262,10 @@ RECONSTRUCTOR = "reconstructor"  # an observer too, if it is enabled
 OPTIONAL = (PERCEPTION, RECONSTRUCTOR)
 # Sources of instance labels: topics of the label image and the label table, by the value of parameter `labels_from`.
 LABELS = {"simulator": ("labels", "label_table"), "detector": ("detected", "detected_table")}
+# Types of the detections that the perception node receives from another node, on a topic that its settings name.
+RECEIVED = ("vision_msgs/msg/Detection2DArray", "vision_msgs/msg/Detection3DArray", "yolo_msgs/msg/DetectionArray",
+            "sensor_msgs/msg/Image")
+LABEL_INFO = "vision_msgs/msg/LabelInfo"  # names of the classes in label images
 # Services that only a simulated or replayed world offers; on a robot they are not called.
 SIMULATED = frozenset(key for spec in NODES.values() if "reset_simulator" in spec.serves for key in spec.serves)
 TRANSFORMS = ("tf", "tf_static")  # subscribed to by every node that processes frames

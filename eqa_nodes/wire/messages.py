@@ -37,7 +37,8 @@ from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import Cloud, FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
-            "8UC3": ("u1", 3), "8UC1": ("u1", 1), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}
+            "8UC3": ("u1", 3), "8UC1": ("u1", 1), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1),
+            "32SC1": ("i4", 1)}
 # Channel indices of red, green and blue; 8UC3 has OpenCV's order, blue first.
 _COLORS = {"rgb8": (0, 1, 2), "bgr8": (2, 1, 0), "rgba8": (0, 1, 2), "bgra8": (2, 1, 0), "mono8": (0, 0, 0),
            "8UC3": (2, 1, 0), "8UC1": (0, 0, 0)}

@@ -45,14 +45,14 @@ class DetectorConfig:
     """Settings of a detector."""
 
     name: str = setting("",
-        'Detector: labels (from the simulator, privileged) | transformers | onnx | ocr, a name that an installed '
-        'package registers, or package.module:Class; "" runs none.')
+        'Detector: labels (from the simulator, privileged) | transformers | onnx | ocr | topic (messages of another '
+        'node), a name that an installed package registers, or package.module:Class; "" runs none.')
     model: str = setting("google/owlv2-base-patch16-ensemble",
         "Name or folder of the transformers detection model, or file of the ONNX model.")
-    names: str = setting("",
-        'File with the class names of an ONNX model: one a line, or JSON or YAML; "" uses those in the metadata of the '
-        'model, or in config.json beside it.')
-    input_px: Count = setting(0,
+    names: str = constant("",
+        'File with the class names of an ONNX model, or of received detections with class numbers: one a line, or JSON '
+        'or YAML; "" uses those in the metadata of the model, or in config.json beside it.')
+    input_px: Count = constant(0,
         "Side of the square input of an ONNX model with dynamic shapes, in pixels; 0 uses the size in its metadata, "
         "else 640.")
     segmenter: str = setting("", 'Model that segments the boxes; "" takes what stands out of a box by depth.')

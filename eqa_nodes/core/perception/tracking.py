@@ -150,7 +150,7 @@ class Perceiver:
     """
 
     def __init__(self, detector: Detector, config: PerceiverConfig | None = None) -> None:
-        self._detector, self._config = detector, config or PerceiverConfig()
+        self.detector, self._config = detector, config or PerceiverConfig()
         self._tracker = Tracker(self._config.tracking)
         self.broken = 0
 
@@ -172,9 +172,9 @@ class Perceiver:
             check_frame(frame)
         except BadFrame:
             return nothing_found(frame)
-        config, privileged = self._config.detection, self._detector.privileged
+        config, privileged = self._config.detection, self.detector.privileged
         shown, names = (frame, labels) if privileged else (replace(frame, labels=None), {})
-        found = self._detector.detect(shown, names)
+        found = self.detector.detect(shown, names)
         usable = sound(found, frame.depth_m.shape)
         self.broken += len(found) - len(usable)
         image, kept = painted(frame, usable, config)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 
 from eqa_nodes.cli import main
+from eqa_nodes.config.graph import merged
 from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import Parameter, build, leaves, parameters_of, settings_of
 from eqa_nodes.core.errors import ConfigError
@@ -137,3 +138,14 @@ def test_the_page_of_parameters_lists_all_and_they_are_few(capsys: pytest.Captur
     page = capsys.readouterr().out
     assert all(f"| `{parameter.name}` |" in page for _, parameter in ALL)
     assert page.count("\n| `") <= 150, "a number that nobody tunes is a constant (core/settings.py), not a parameter"
+
+
+@pytest.mark.parametrize(("settings", "said"), [
+    ({"detector.name": "topic"}, "set detector.name to 'topic' and detections_topic to their topic"),
+    ({"detector.name": "labels", "detections_topic": "a"}, "otherwise leave detections_topic empty"),
+    ({"detector.name": "topic", "detections_topic": "a", "detections_type": "a/msg/B"}, "unknown detections_type"),
+    ({"detections_tolerance_s": -1.0}, "detections_tolerance_s")])
+def test_settings_of_received_detections_must_fit(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        merged(None, {"perception": settings})
+    merged(None, {"perception": {"detector.name": "topic", "detections_topic": "a"}})
