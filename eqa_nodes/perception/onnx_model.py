@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Sequence
@@ -114,10 +113,8 @@ class OnnxModel:
             return None
         if isinstance(size, dict) and {"height", "width"} <= size.keys():
             return int(size["height"]), int(size["width"])
-        sides = _literal(self.metadata.get("imgsz", ""))
-        if isinstance(sides, list | tuple) and len(sides) == 2 and all(isinstance(s, int) and s > 0 for s in sides):
-            return int(sides[0]), int(sides[1])
-        return _SIDE, _SIDE
+        sides = re.fullmatch(r"[\[(]([1-9]\d{0,4}), ?([1-9]\d{0,4})[\])]", self.metadata.get("imgsz", ""))
+        return (int(sides[1]), int(sides[2])) if sides else (_SIDE, _SIDE)
 
     def _pixel_values(self, chosen: str) -> PixelValues:
         """Return the values from the settings or the file beside the model, else 0 to 1."""
@@ -197,10 +194,3 @@ def _processor_beside(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{str(beside)!r} cannot be read: {error}. Correct or remove it") from error
     return said if isinstance(said, dict) else {}
-
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return None
