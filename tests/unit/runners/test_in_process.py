@@ -75,6 +75,7 @@ def ran(folder: Path, sample: Sample = PLANT, start: str = "", file: str = "") -
 
 def test_a_date_changes_the_stamps_and_nothing_else(tmp_path: Path) -> None:
     plain, dated = ran(tmp_path / "plain"), ran(tmp_path / "dated", start="2026-11-12T08:30")
+    assert plain.trace is not None and dated.trace is not None
     assert plain.trace.poses[0][0] < SECOND and dated.trace.poses[0][0] > WALL_NS
     assert course(dated) == course(plain)
 
@@ -85,6 +86,7 @@ def test_days_of_a_simulated_clock_are_remembered_as_days(tmp_path: Path) -> Non
     told = ran(tmp_path, where, "2026-11-13T19:00", "home.sqlite")
     later = ran(tmp_path, PLANT, "", "home.sqlite")  # without a date, the clock goes on after the newest view
     again = ran(tmp_path, PLANT, "2026-11-13T19:00", "home.sqlite")  # and so it does from a date that has passed
+    assert seen.trace and told.trace and later.trace and again.trace
     assert "yesterday at 08:30" in told.answer.text and told.answer.receipt.steps == 0
     assert {e.stamp_ns for e in told.answer.evidence} <= {k.stamp_ns for k in seen.trace.keyframes}
     assert told.trace.poses[-1][0] < later.trace.poses[0][0] < later.trace.poses[-1][0] < again.trace.poses[0][0]
