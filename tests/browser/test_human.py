@@ -11,7 +11,8 @@ from eqa_nodes.generate.results import finish
 from eqa_nodes.generate.values import ACCEPTED, REJECTED
 from tests.fixtures.browser import SIZES, browser, open_page, overflow, served_page
 from tests.fixtures.generating import Model, here, verdicts, whole
-from tests.fixtures.person_page import driven, sitting
+from tests.fixtures.person_page import choosing, driven, sitting
+from tests.fixtures.tasks import TASK
 
 
 @SIZES
@@ -38,6 +39,22 @@ def test_a_person_drives_marks_and_answers(tmp_path: Path, size: tuple[int, int]
     first, second = (p.answer for p in read_predictions(tmp_path).predictions.values())
     assert (first.text, first.receipt.steps, [e.keyframe_id for e in first.evidence]) == ("a kettle", 2, [2])
     assert second.text == "blue"
+
+
+@SIZES
+def test_a_person_chooses_the_options_of_a_task(tmp_path: Path, size: tuple[int, int]) -> None:
+    with browser() as chromium, choosing(tmp_path, [TASK]) as server, \
+            served_page(chromium, server.link, size, "text=Is the lamp on? Come back.") as page:
+        page.click("#options button >> nth=0")
+        page.wait_for_selector("text=move forward: success")
+        page.wait_for_selector("text=1 of 24 steps")
+        assert page.is_hidden("#answer") and page.is_hidden("#drive") and overflow(page) == 0
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_selector("text=1 of 2")
+        page.click('#options button:has-text("answer \\"yes\\"")')
+        page.wait_for_selector("text=That was the last question")
+    (prediction,) = read_predictions(tmp_path).predictions.values()
+    assert prediction.predicates == (True, True) and prediction.answer.receipt.steps == 2
 
 
 @SIZES

@@ -7,42 +7,14 @@ from tests.fixtures.needs import need_console
 need_console()
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from eqa_nodes.bench.embodied.runner import TaskRunner
-from eqa_nodes.bench.embodied.tasks import FORWARD, Task, sample_of
+from eqa_nodes.bench.embodied.tasks import FORWARD
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.cli.bench.human import Human
-from eqa_nodes.console.person import Desk, PersonServer
-from eqa_nodes.console.person_tasks import PersonTaskAgent
-from eqa_nodes.core.types.samples import TASKS
-from eqa_nodes.testing.waiting import WAIT_S
-from tests.fixtures.person_page import Page
-from tests.fixtures.tasks import TASK, YES, Plain
-
-
-@contextmanager
-def choosing(out: Path, tasks: list[Task]) -> Iterator[Page]:
-    """Yield the page of a run in a thread; wait for the run's end."""
-    desk = Desk()
-    person = PersonTaskAgent(desk, len(tasks))
-    runner = TaskRunner(Plain(), person, out / "results")
-
-    def run() -> None:
-        run_benchmark([sample_of(task) for task in tasks], runner, out, lambda now: setattr(person, "done", now.done),
-                      model="human", blind=False, task=TASKS)
-        person.farewell()
-
-    with closing(PersonServer(desk)) as server:
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        yield Page(server.url)
-        thread.join(WAIT_S)
+from tests.fixtures.person_page import choosing
+from tests.fixtures.tasks import TASK, YES
 
 
 def test_a_person_carries_out_a_task(tmp_path: Path) -> None:
