@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import BagReading, ModelOptions
+from eqa_nodes.cli.groups import BagReading, DetectorOptions, ModelOptions
 from eqa_nodes.cli.options import flag, group, option
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from eqa_nodes.config.nodes import NodeSettings
     from eqa_nodes.core.findings import Finding
+    from eqa_nodes.doctor.detector import DetectorTrial
     from eqa_nodes.recordings.bags.check import BagReport
 
 
@@ -37,8 +38,11 @@ class Doctor:
         "raw, rectified, aligned images with stamps that differ by at most 20 ms)", metavar="FILE")
     driver: str = option("", "with --robot: camera or robot of docs/robot.md, as driver:= of robot.launch.py (default: "
                          "none)", metavar="NAME")
+    boxes: Path | None = option(None, "with --detector: picture (.png, .jpg) to draw what it found in one image "
+                                "(default: none)", metavar="FILE")
     how: BagReading = group(BagReading)
     model: ModelOptions = group(ModelOptions, "the answerer's model")
+    detector: DetectorOptions = group(DetectorOptions, "a detector, tried on one image of --robot or --bag")
 
     def run(self) -> int:
         """Check and print; 1 when something that a run needs is missing, with --strict also after a warning."""
@@ -52,6 +56,7 @@ class Doctor:
             from eqa_nodes.doctor.judge import judge_bag
 
             report = judge_bag(self.bag, self.how.options())
+            report = report._replace(findings=(*report.findings, *self._of_detector(self.bag)))
             findings = list(report.findings)
             _print_bag(report, console, self.json)
         else:
@@ -69,8 +74,30 @@ class Doctor:
             raise ConfigError("--params describes the camera of a robot's graph: it needs --robot")
         if self.driver and not self.robot:
             raise ConfigError("--driver describes a running robot: it needs --robot")
+        if self.boxes and not self.detector.detector:
+            raise ConfigError("--boxes draws what a detector finds: name one with --detector")
+        if self.detector.detector and not (self.robot or self.bag):
+            raise ConfigError("--detector is tried on an image of a robot or a recording: add --robot or --bag")
         if self.seconds <= 0:
             raise ConfigError(f"--seconds is {self.seconds:g}: it must be above 0")
+
+    def _trial(self) -> DetectorTrial | None:
+        if not self.detector.detector:
+            return None
+        from eqa_nodes.doctor.detector import DetectorTrial
+
+        return DetectorTrial(self.detector.config(), self.boxes)
+
+    def _of_detector(self, path: Path) -> list[Finding]:
+        """Try the detector on the last image of a recording."""
+        trial, options = self._trial(), self.how.options()
+        if trial is None:
+            return []
+        from eqa_nodes.doctor.detector import detector_findings
+        from eqa_nodes.recordings.bags.reader import open_bag
+
+        with open_bag(path, options.namespace, options.remap) as bag:
+            return detector_findings(trial, bag)
 
     def _of_machine(self) -> list[Finding]:
         from eqa_nodes.doctor.machine import judge_model, machine_findings
@@ -91,7 +118,8 @@ class Doctor:
         if self.params or self.driver:
             options = options._replace(map_frame=options.map_frame or node.tf.map_frame,
                                        base_frame=options.base_frame or node.tf.base_frame)
-        how = Listening(self.how.namespace, options.remap, self.seconds, self.wait, options, node.camera)
+        how = Listening(self.how.namespace, options.remap, self.seconds, self.wait, options, node.camera,
+                        self._trial())
         with Console(stderr=True).status(f"listening for {self.seconds:g} s"):
             return robot_findings(how)
 

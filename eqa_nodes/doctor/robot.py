@@ -17,6 +17,7 @@ from eqa_nodes.config.profiles import PROFILES, Profile
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.findings import Finding
+from eqa_nodes.doctor.detector import DetectorTrial, detector_findings
 from eqa_nodes.doctor.facts import ALSO, ReceivedMessages, RobotFacts
 from eqa_nodes.doctor.judge import Navigation, judge, judge_navigation
 from eqa_nodes.doctor.machine import disk
@@ -46,7 +47,7 @@ _NAMED = 4  # maximum number of topics of the expected type that are listed
 class Listening(NamedTuple):
     """remap: role -> topic; wait_s: time for topics to appear; seconds: duration of listening to images.
 
-    camera: camera settings of the graph.
+    camera: camera settings of the graph; detector: what is tried on one image, None = nothing.
     """
 
     namespace: str = ""
@@ -55,6 +56,7 @@ class Listening(NamedTuple):
     wait_s: float = 10.0
     options: BagOptions = BagOptions()
     camera: CameraConfig = CameraConfig()
+    detector: DetectorTrial | None = None
 
     def topic(self, role: str) -> str:
         """Return the topic that the graph uses for a role: the remapped one, or its own name in the namespace."""
@@ -100,7 +102,8 @@ def robot_findings(how: Listening) -> list[Finding]:
     lines = [line for line in (*judged(bag, measured), *judge_images(bag, measured, how.camera)) if line != WHOLE]
     return [*_drivers(how, listener), *(_topic(role, how, listener, domain) for role in (*STAMPED, "odom")), *lines,
             *judge_qos(ends, _foreign(how)), *judge(facts, measured, how.options, live=True, camera=how.camera),
-            *judge_navigation(navigation), _lost(lost, received),
+            *judge_navigation(navigation), *(detector_findings(how.detector, bag) if how.detector else ()),
+            _lost(lost, received),
             disk(Path.cwd(), listener.messages.size / how.seconds)]
 
 

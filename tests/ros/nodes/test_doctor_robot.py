@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,8 +26,10 @@ from std_msgs.msg import Header
 
 from eqa_nodes.cli import main
 from eqa_nodes.config.profiles import profile
+from eqa_nodes.core.components import DETECTORS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.findings import Finding
+from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.doctor.robot import Listening, robot_findings
 from eqa_nodes.nodes.bridge import BridgeNode
 from eqa_nodes.ros.environment import free_domain, ros_environment
@@ -73,6 +76,27 @@ def test_a_robot_is_judged_by_its_topics(robot: None, capsys: pytest.CaptureFixt
     assert {name: line["state"] for name, line in lines.items() if line["state"] == "error"} == {
         "navigate_to_pose": "error", "spin": "error"}
     assert all(line["remedy"] for line in lines.values() if line["state"] != "ok")
+
+
+class Cups:
+    """Finds a cup in every image."""
+
+    privileged = False
+
+    def __init__(self, *options: Any) -> None:
+        """Take any options."""
+
+    def detect(self, *view: Any) -> list[Detection]:
+        """Return the cup."""
+        return [Detection("cup", 0.75, (20, 10, 60, 50))]
+
+
+def test_a_detector_is_tried_on_one_live_image(robot: None, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DETECTORS, "cups", Cups)
+    _, lines = _doctor(capsys, "--detector", "cups", "--boxes", str(tmp_path / "seen.png"), "--remap",
+                       *(f"{role}:={topic}" for role, topic in REMAP.items()))
+    assert "cups found cup 0.75 in" in lines["detector"]["found"] and (tmp_path / "seen.png").stat().st_size > 100
 
 
 def test_topics_under_other_names_are_found_and_the_remapping_is_told(robot: None,
