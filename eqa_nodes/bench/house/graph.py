@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
+
+import numpy as np
 
 from eqa_nodes.bench.embodied.graph import GraphPose, NavigationGraph
 from eqa_nodes.bench.embodied.predicates import LOOKED_AT, NEAR_M
 from eqa_nodes.bench.embodied.tasks import GraphPoint, Task
 from eqa_nodes.bench.embodied.world import CAMERA
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2, camera_mount, wrap
 from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.house.handling import REACH_M, Manipulator
-from sim_bridge.house.scene import House, HouseObject, Room
+from sim_bridge.house.handling import REACH_M
+from sim_bridge.house.people.bodies import draw
+from sim_bridge.house.people.residents import Residents
+from sim_bridge.house.scene import HouseObject, Room
 from sim_bridge.house.world import HouseWorld
 
 SPACING_M, LONGEST_M, ROOM_M = 1.6, 4.0, 0.3  # spacing of points; maximum length of an edge; clearance of a point
 _GRID_M = 0.4
 _RINGS_M, _BEARINGS = (0.6, 0.8, 1.0, 1.2, 1.5), 16  # places around an object to be handled
 _HANDLED_SHARE = 1e-4  # minimum share of the image that shows an object to be handled
+_SAME_RAD = 1e-3  # headings that differ by less count as one
 GLANCE = replace(CAMERA, width=160, height=160, color=False)
 
 
@@ -44,11 +49,12 @@ class TaskPlan(NamedTuple):
     at: GraphPose
 
 
-def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...] = ()) -> HouseGraph:
+def graph_of(view: HouseView, start: Pose2, approached: tuple[HouseObject, ...] = ()) -> HouseGraph:
     """Return points on the floor, in doorways and in front of some objects, connected by straight free paths.
 
     Point 0 is the start. Only points reachable from it are kept; edges that two shorter ones replace are left out.
     """
+    place = view.place
     places = [(start.x, start.y)]
     for room in place.house.rooms:
         places += _spread(place, room, places)
@@ -56,9 +62,10 @@ def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...
         middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
         if opening.kind != "window" and -1 not in opening.rooms and place.free(*middle):
             places.append(middle)
-    places += [found for obj in approached if (found := _before(place, obj)) is not None]
-    edges = _pruned(places, _straight(place, places))
-    return _reached([(round(x, 3), round(y, 3)) for x, y in places], edges)
+    places += [found for obj in approached if (found := view.before(obj)) is not None]
+    rounded = [(round(x, 3), round(y, 3)) for x, y in places]
+    places = [rounded[0], *(at for at in rounded[1:] if view.free(*at))]
+    return _reached(places, _pruned(places, _straight(place, places)))
 
 
 def _spread(place: HouseWorld, room: Room, occupied: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -74,20 +81,6 @@ def _spread(place: HouseWorld, room: Room, occupied: list[tuple[float, float]]) 
         if all(math.dist((x, y), p) >= SPACING_M for p in (*occupied, *found)):
             found.append((x, y))
     return found
-
-
-def _before(place: HouseWorld, obj: HouseObject) -> tuple[float, float] | None:
-    """Return a free place from which the object is visible and within reach, preferably in front of it."""
-    front_first = sorted(range(_BEARINGS), key=lambda k: (min(k, _BEARINGS - k), k))
-    for ring in _RINGS_M:
-        for k in front_first:
-            angle = obj.yaw + 2 * math.pi * k / _BEARINGS
-            x, y = obj.position[0] + ring * math.cos(angle), obj.position[1] + ring * math.sin(angle)
-            pose = Pose2(x, y, angle + math.pi)
-            near = Manipulator(place.house, pose, RobotModel(), None).distance(obj) <= REACH_M - 0.1
-            if near and place.free(x, y) and shares(place, pose).get(obj.id, 0.0) >= _HANDLED_SHARE:
-                return x, y
-    return None
 
 
 def _straight(place: HouseWorld, places: list[tuple[float, float]]) -> dict[tuple[int, int], float]:
@@ -119,60 +112,178 @@ def _reached(places: list[tuple[float, float]], edges: list[tuple[int, int]]) ->
     return HouseGraph(tuple(GraphPoint(i, *places[i]) for i in sorted(seen)), tuple(e for e in edges if set(e) <= seen))
 
 
-def shares(place: HouseWorld, pose: Pose2, look_deg: float = 0.0) -> dict[int, float]:
-    """Return the share of the image that shows each instance."""
-    camera = replace(GLANCE, tilt_down_deg=GLANCE.tilt_down_deg - look_deg)
-    pixels = GLANCE.width * GLANCE.height
-    return {i: n / pixels for i, n in place.visible_pixels(pose, camera).items()}
+class HouseView:
+    """What can be seen in a house, and where a robot can stand. residents: the people in it."""
+
+    def __init__(self, place: HouseWorld, residents: Residents | None = None) -> None:
+        self.place, self._residents = place, residents
+        self._bodies = residents.bodies() if residents is not None else []
+        self._seen: dict[tuple[float, ...], dict[int, float]] = {}
+
+    def free(self, x: float, y: float) -> bool:
+        """Return whether a robot can stand at a point, also with regard to people."""
+        taken = self._residents is not None and self._residents.at(x, y, RobotModel().radius_m)
+        return self.place.free(x, y) and not taken
+
+    def shares(self, pose: Pose2, look_deg: float = 0.0) -> dict[int, float]:
+        """Return the share of the image that shows each instance."""
+        key = (*pose, look_deg)
+        if key not in self._seen:
+            camera = replace(GLANCE, tilt_down_deg=GLANCE.tilt_down_deg - look_deg)
+            mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg))
+            at = pose.transform(0.0).matrix() @ mount.matrix()
+            image = self.place.image(camera, at)
+            draw(image, camera, at, self._bodies)
+            ids, pixels = np.unique(image.labels[image.depth_m > 0], return_counts=True)
+            self._seen[key] = {int(i): int(n) / image.labels.size for i, n in zip(ids, pixels, strict=True)}
+        return self._seen[key]
+
+    def before(self, obj: HouseObject) -> tuple[float, float] | None:
+        """Return a free place from which the object is visible and within reach, preferably in front of it."""
+        front_first = sorted(range(_BEARINGS), key=lambda k: (min(k, _BEARINGS - k), k))
+        for ring in _RINGS_M:
+            for k in front_first:
+                angle = obj.yaw + 2 * math.pi * k / _BEARINGS
+                x, y = obj.position[0] + ring * math.cos(angle), obj.position[1] + ring * math.sin(angle)
+                if not self.free(x, y) or obj.distance(x, y) > REACH_M - 0.1:
+                    continue
+                if self.shares(Pose2(x, y, wrap(angle + math.pi))).get(obj.id, 0.0) >= _HANDLED_SHARE:
+                    return x, y
+        return None
+
+
+Goals = frozenset[GraphPose]
+
+
+class Stage(NamedTuple):
+    """A stretch of a plan: the poses at which it may end, and the option that is chosen there, "" = none."""
+
+    goals: Goals
+    then: str = ""
 
 
 class Planner:
-    """Finds the shortest sequence of options that leads to a goal on a task's graph."""
+    """Finds the shortest sequence of options that leads through the stages of a task on its graph."""
 
-    def __init__(self, place: HouseWorld, task: Task) -> None:
-        self._place, self.graph = place, NavigationGraph(task)
-        self._seen: dict[GraphPose, dict[int, float]] = {}
+    def __init__(self, view: HouseView, task: Task) -> None:
+        self._view, self.graph = view, NavigationGraph(task)
+        self._yaws: dict[int, list[float]] = {}
+        self._moves = self._closure()
 
-    def to(self, begin: GraphPose, goal: Callable[[GraphPose], bool], most: int) -> TaskPlan | None:
-        """Return the shortest plan from a start; None if there is none with at most `most` options."""
-        before: dict[GraphPose, tuple[GraphPose, str] | None] = {_rounded(begin): None}
-        queue = deque([(_rounded(begin), 0)])
+    def plan(self, begin: GraphPose, stages: Sequence[Stage]) -> TaskPlan | None:
+        """Return the shortest plan for each stage in turn; None if a stage cannot be reached."""
+        texts, at = list[str](), begin
+        for stage in stages:
+            found = self._to(at, stage.goals)
+            if found is None:
+                return None
+            texts += [*found.texts, *([stage.then] if stage.then else [])]
+            at = found.at
+        return TaskPlan(tuple(texts), at)
+
+    def begin(self, stages: Sequence[Stage], steps: int, draw: Callable[[object], int]) -> GraphPose | None:
+        """Return the level pose from which the stages take about this number of steps; draw: chooses among several."""
+        if not stages or not stages[0].goals:
+            return None
+        rest = self.plan(min(stages[0].goals), stages[1:])
+        if rest is None:
+            return None
+        left = max(0, steps - len(rest.texts) - bool(stages[0].then))
+        away = self.steps_to(stages[0].goals)
+        level = [at for at in away if at.look_deg == 0.0]
+        return min(level, key=lambda at: (abs(away[at] - left), draw(at)), default=None)
+
+    def steps_to(self, goals: Goals) -> dict[GraphPose, int]:
+        """Return the number of moves from each pose to the nearest goal."""
+        before: dict[GraphPose, list[GraphPose]] = {}
+        for at, moves in self._moves.items():
+            for to in moves.values():
+                before.setdefault(to, []).append(at)
+        away, queue = dict.fromkeys(sorted(goals), 0), deque(sorted(goals))
         while queue:
-            at, length = queue.popleft()
-            if goal(at):
-                return TaskPlan(tuple(reversed(list(_texts(before, at)))), at)
-            for text, to in self.graph.moves(at).items() if length < most else ():
-                to = _rounded(to)
-                if to not in before:
-                    before[to] = (at, text)
-                    queue.append((to, length + 1))
-        return None
+            to = queue.popleft()
+            for at in before.get(to, ()):
+                if at not in away:
+                    away[at] = away[to] + 1
+                    queue.append(at)
+        return away
 
-    def near(self, obj: HouseObject) -> Callable[[GraphPose], bool]:
-        """Return the goal that the agent is close to an object and looks at it."""
-        return lambda at: self.away(at, obj) <= NEAR_M and self.share(at, obj.id) >= 1.2 * LOOKED_AT
+    def near(self, obj: HouseObject, look: bool = True) -> Goals:
+        """Return the poses close to an object, looking at it."""
+        return self._where(obj, NEAR_M - 0.02, lambda at: not look or self.share(at, obj) >= 1.2 * LOOKED_AT)
 
-    def reach(self, obj: HouseObject, house: House) -> Callable[[GraphPose], bool]:
-        """Return the goal that the agent can handle an object."""
-        return lambda at: (Manipulator(house, self.graph.pose(at), RobotModel(), None).distance(obj) <= REACH_M
-                           and self.share(at, obj.id) >= _HANDLED_SHARE)
+    def reach(self, obj: HouseObject, beside: HouseObject | None = None, reach_m: float = REACH_M) -> Goals:
+        """Return the poses from which the agent can handle an object, and reach another one."""
+        def handles(at: GraphPose) -> bool:
+            x, y = self.graph.places[at.point]
+            close = all(t.distance(x, y) <= reach_m - 0.02 for t in (obj, beside) if t is not None)
+            return close and self.share(at, obj) >= 2 * _HANDLED_SHARE
+        return self._where(obj, 4.0, handles)
 
-    def shows(self, targets: tuple[int, ...], need: int) -> Callable[[GraphPose], bool]:
-        """Return the goal that at least `need` of the objects are clearly visible."""
-        return lambda at: sum(self.share(at, target) >= LOOKED_AT for target in targets) >= need
+    def beside(self, obj: HouseObject) -> Goals:
+        """Return the poses within reach of an object, whether they see it or not."""
+        return self._where(obj, 4.0, lambda at: obj.distance(*self.graph.places[at.point]) <= REACH_M - 0.02)
 
-    def away(self, at: GraphPose, obj: HouseObject) -> float:
-        """Return the horizontal distance from the agent to the centre of an object, metres."""
+    def shows(self, targets: Sequence[HouseObject], need: int) -> Goals:
+        """Return the poses at which at least `need` of the objects are clearly visible."""
+        return self._where(targets[0], 5.0, lambda at: sum(self.share(at, t) >= LOOKED_AT for t in targets) >= need)
+
+    def at(self, point: int) -> Goals:
+        """Return all poses at a point."""
+        return frozenset(at for at in self._moves if at.point == point)
+
+    def everywhere(self) -> Goals:
+        """Return all poses."""
+        return frozenset(self._moves)
+
+    def share(self, at: GraphPose, obj: HouseObject) -> float:
+        """Return the share of the image that shows an object."""
+        if not self._ahead(at, obj):
+            return 0.0  # rendering is the slow part
+        return self._view.shares(self.graph.pose(at), at.look_deg).get(obj.id, 0.0)
+
+    def _where(self, obj: HouseObject, within_m: float, fits: Callable[[GraphPose], bool]) -> Goals:
+        """Return the fitting poses at points within a distance of an object's centre; level, or down where close."""
+        close = [at for at in self._moves if at.look_deg <= 0.0 and (at.look_deg == 0.0 or self._away(at, obj) < 2.0)
+                 and self._away(at, obj) <= within_m]
+        return frozenset(at for at in close if fits(at))
+
+    def _away(self, at: GraphPose, obj: HouseObject) -> float:
         return math.dist(self.graph.places[at.point], obj.position[:2])
 
-    def share(self, at: GraphPose, obj: int) -> float:
-        """Return the share of the image that shows an object."""
-        if not self._ahead(at, self._place.house.object_by_id(obj)):
-            return 0.0  # rendering is the slow part
-        if at not in self._seen:
-            self._seen[at] = shares(self._place, self.graph.pose(at), at.look_deg)
-        return self._seen[at].get(obj, 0.0)
+    def _closure(self) -> dict[GraphPose, dict[str, GraphPose]]:
+        """Return every pose that can be reached from the start, with its moves."""
+        found: dict[GraphPose, dict[str, GraphPose]] = {}
+        queue = deque([self._known(self.graph.start)])
+        while queue:
+            at = queue.popleft()
+            if at not in found:
+                found[at] = {text: self._known(to) for text, to in self.graph.moves(at).items()}
+                queue.extend(found[at].values())
+        return found
 
+    def _known(self, at: GraphPose) -> GraphPose:
+        """Return the pose with the heading that is known already: turning back and forth adds rounding errors."""
+        yaws = self._yaws.setdefault(at.point, [])
+        same = next((yaw for yaw in yaws if abs(wrap(yaw - at.yaw)) < _SAME_RAD), None)
+        if same is None:
+            yaws.append(same := round(wrap(at.yaw), 6))
+        return at._replace(yaw=same)
+
+    def _to(self, begin: GraphPose, goals: Goals) -> TaskPlan | None:
+        """Return the shortest plan to one of some poses."""
+        begin = self._known(begin)
+        before: dict[GraphPose, tuple[GraphPose, str] | None] = {begin: None}
+        queue = deque([begin])
+        while queue:
+            at = queue.popleft()
+            if at in goals:
+                return TaskPlan(tuple(reversed(list(_texts(before, at)))), at)
+            for text, to in self._moves.get(at, {}).items():
+                if to not in before:
+                    before[to] = (at, text)
+                    queue.append(to)
+        return None
 
     def _ahead(self, at: GraphPose, obj: HouseObject) -> bool:
         """Return whether any part of the object could lie between the left and the right side of the image."""
@@ -182,11 +293,6 @@ class Planner:
             return True
         beside = abs(math.remainder(math.atan2(v - y, u - x) - at.yaw, 2 * math.pi)) - math.asin(half / away)
         return beside <= math.radians(GLANCE.hfov_deg) / 2 and away - half <= GLANCE.max_range_m
-
-
-def _rounded(at: GraphPose) -> GraphPose:
-    """Return a pose rounded for use as a key, because turning back and forth adds rounding errors."""
-    return at._replace(yaw=round(math.remainder(at.yaw, 2 * math.pi), 6))
 
 
 def _texts(before: dict[GraphPose, tuple[GraphPose, str] | None], at: GraphPose) -> Iterator[str]:

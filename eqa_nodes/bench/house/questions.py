@@ -26,7 +26,7 @@ from sim_bridge.house.questions.floors import FloorsQuestion, FloorStart, floors
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.questions.multi_target import MultiTargetQuestion, multi_target_questions
 
-QUESTIONS = 500  # default number of generated questions
+QUESTIONS, MOST_TASKS = 500, 400  # default number of generated questions, and of tasks: 80 of each family
 PEOPLE = 3  # number in each house of `house-people`
 SAME, OTHER = "same", "other"  # metadata "floor": whether an episode begins on the floor of the answer
 FEWEST_HOUSES = 3  # minimum number of houses, also for few questions
@@ -35,10 +35,12 @@ _EVERY = 1_000_000  # larger than the number of questions of a split
 
 @dataclass(frozen=True)
 class HouseReader:
-    """A generated data set. draw: returns the samples of complete options, which have a split and a limit."""
+    """A generated data set. draw: returns the samples of complete options, which have a split and a limit; whole: their
+    number without a limit."""
 
     draw: Callable[[ReaderOptions], Iterable[Sample]]
     traits: ReaderTraits
+    whole: int = QUESTIONS
 
     def from_options(self) -> HouseReader:
         """Return the reader itself: it has no state."""
@@ -48,7 +50,7 @@ class HouseReader:
         """Return the samples. Raises ConfigError for an unknown split."""
         if options.split not in ("", *SPLITS):
             raise ConfigError(unknown("split", options.split, SPLITS))
-        return list(self.draw(options._replace(split=options.split or "test", limit=options.limit or QUESTIONS)))
+        return list(self.draw(options._replace(split=options.split or "test", limit=options.limit or self.whole)))
 
 
 def _houses(options: ReaderOptions) -> Iterator[int]:
@@ -146,4 +148,4 @@ HOUSE_MULTI = HouseReader(_of_rooms, _only(ACTIVE, "eqa bench run --dataset hous
 HOUSE_FLOORS = HouseReader(_of_floors, _only(ACTIVE, "eqa bench run --dataset house-floors", "climber"))
 HOUSE_MEASURE = HouseReader(_of_measures, _only(ACTIVE, "eqa bench run --dataset house-measure"))
 HOUSE_TEXT = HouseReader(_of_texts, _only(ACTIVE, "eqa bench run --dataset house-text"))
-HOUSE_TASKS = HouseReader(_of_tasks, _only(TASKS, "eqa bench tasks"))
+HOUSE_TASKS = HouseReader(_of_tasks, _only(TASKS, "eqa bench tasks"), whole=MOST_TASKS)
