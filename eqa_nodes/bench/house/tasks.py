@@ -34,7 +34,7 @@ from sim_bridge.house.world import chores_world
 ATTRIBUTE, SPATIAL, NAVIGATION, OBJECTS, SOCIAL = FAMILIES = (
     "AttrQA", "SpatialQA", "Navigation", "ObjectInteraction", "SocialInteraction")
 PEOPLE = 2  # residents of each house
-MODE_STEPS = 7  # most likely number of steps; with 1 to MAX_STEPS the mean is 10.7
+MODE_STEPS = 6  # most likely number of steps that is drawn; detours make plans a little longer, 10.7 on average
 DISTRACTORS = 8  # interactions offered besides the needed ones
 TRIES = 5  # maximum number of candidates of a kind tried per house
 _PERSON_SIZE_M = (0.5, 0.5, 1.6)
@@ -332,8 +332,8 @@ class _Writer:
         low, high, u = 1.0, float(MAX_STEPS), self._draw(("steps", *key)) / 2 ** 32
         share = (MODE_STEPS - low) / (high - low)
         if u < share:
-            return round(low + math.sqrt(u * (high - low) * (MODE_STEPS - low)))
-        return round(high - math.sqrt((1 - u) * (high - low) * (high - MODE_STEPS)))
+            return int(low + math.sqrt(u * (high - low) * (MODE_STEPS - low)))
+        return int(high - math.sqrt((1 - u) * (high - low) * (high - MODE_STEPS)))
 
     def _named(self, why: str, fits: Callable[[HouseObject], bool]) -> list[tuple[HouseObject, str]]:
         """Return objects that a person can name, in an order drawn by the house's seed."""
