@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice, pairwise
 
 from eqa_nodes.bench.embodied.agents import ScriptedAgent
@@ -89,7 +90,7 @@ class _Writer:
         kinds: dict[str, Callable[[], Iterator[Task]]]
         if family in (ATTRIBUTE, SPATIAL):
             asked = self._asker.attributes if family == ATTRIBUTE else self._asker.spaces
-            kinds = {kind: lambda found=found: self._questions(family, found()) for kind, found in asked.items()}
+            kinds = {kind: partial(self._questions, family, found) for kind, found in asked.items()}
         elif family == NAVIGATION:
             kinds = {"reach": self._reach, "return": self._return, "via": self._via}
         elif family == OBJECTS:
@@ -102,9 +103,9 @@ class _Writer:
 
     # questions -------------------------------------------------------------------------------------------------------
 
-    def _questions(self, family: str, asked: Iterable[AskedQuestion]) -> Iterator[Task]:
+    def _questions(self, family: str, asked: Callable[[], Iterator[AskedQuestion]]) -> Iterator[Task]:
         """Yield questions, those with answers that were right least often first."""
-        found = sorted(asked, key=lambda q: (self._answers[f"{q.kind} {q.answer}"], self._draw(str(q.words))))
+        found = sorted(asked(), key=lambda q: (self._answers[f"{q.kind} {q.answer}"], self._draw(str(q.words))))
         for q in found[:TRIES]:
             text = self._wording.text(family, q.kind, **q.words)
             options = [TaskOption(ANSWER, answer) for answer in (q.answer, *q.wrong)]
@@ -163,7 +164,7 @@ class _Writer:
     def _chores(self) -> Iterator[Task]:
         """Yield tasks that end with one action, those with actions that were used least first."""
         possible = [(rule, obj, name, work) for rule in ACTIONS.values() if not rule.social
-                    for obj, name in self._named(rule.name, lambda t, rule=rule: belongs(t, rule) and not _door(t))
+                    for obj, name in self._named(rule.name, partial(_suits, rule))
                     if (work := self._work(rule, obj))]
         kinds = Counter(rule.name for rule, *_ in possible)
         first = sorted(possible, key=lambda found: (self._answers[f"do {found[0].name}"], kinds[found[0].name],
@@ -274,7 +275,7 @@ class _Writer:
             text = self._wording.text(SOCIAL, "ask", who=who, known=self._kind(p.known))
             yield from self._social("ask", p, text, [WorkStep(ACTIONS["ask"], _body(p))],
                                     (Predicate("choose", right_answer_content=p.place),),
-                                    lambda planner, said=answers[0].shown: [Stage(planner.everywhere(), said)],
+                                    partial(_anywhere, answers[0].shown),
                                     self._mixed(text, answers))
 
     def _hand_over(self) -> Iterator[Task]:
@@ -292,7 +293,7 @@ class _Writer:
                 goals = (Predicate("agent_near", object=obj.id), Predicate("agent_near", object=p.id))
                 text = self._wording.text(SOCIAL, "follow", who=who, name=name)
                 yield from self._social("follow", p, text, [WorkStep(ACTIONS["ask_to_follow"], _body(p))], goals,
-                                        lambda planner, obj=obj: [Stage(planner.near(obj, look=False))])
+                                        partial(_close_to, obj))
 
     def _point(self) -> Iterator[Task]:
         for p, who in self._people("point"):
@@ -301,7 +302,7 @@ class _Writer:
                 text = self._wording.text(SOCIAL, "point", who=who, known=self._kind(p.known))
                 yield from self._social("point", p, text, [WorkStep(ACTIONS["ask_to_point"], _body(p))],
                                         (Predicate("agent_near", object=known.id),),
-                                        lambda planner, known=known: [Stage(planner.near(known, look=False))])
+                                        partial(_close_to, known))
 
     # common ----------------------------------------------------------------------------------------------------------
 
@@ -361,6 +362,18 @@ def _there(obj: HouseObject) -> tuple[Predicate, Predicate]:
 def _body(person: Resident) -> HouseObject:
     """Return a person as something to go to and look at."""
     return HouseObject(person.id, "person", 0, (person.pose.x, person.pose.y, 0.0), person.pose.yaw, _PERSON_SIZE_M)
+
+
+def _anywhere(option: str, planner: Planner) -> list[Stage]:
+    return [Stage(planner.everywhere(), option)]
+
+
+def _close_to(obj: HouseObject, planner: Planner) -> list[Stage]:
+    return [Stage(planner.near(obj, look=False))]
+
+
+def _suits(rule: ActionRule, obj: HouseObject) -> bool:
+    return belongs(obj, rule) and not _door(obj)
 
 
 def _clean(text: str) -> str:
