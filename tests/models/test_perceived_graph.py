@@ -69,3 +69,14 @@ def test_a_model_looks_in_the_graph_and_nothing_is_privileged(tmp_path: Path) ->
     assert facts(there) == facts(here)
     assert any(k.sightings for k in here.trace.keyframes) and not any(k.privileged for k in here.trace.keyframes)
     assert here.answer.receipt.privileged == ()
+
+
+def test_a_model_in_a_file_sees_the_same_in_the_graph_to_the_last_bit(tmp_path: Path) -> None:
+    from tests.fixtures.onnx_models import save_onnx  # skips the test without its libraries
+
+    model = save_onnx(tmp_path / "m.onnx", "yolo8-masks", (160, 160))
+    here, there = both(tmp_path, Limits(steps=20), name="onnx", model=str(model))
+    assert facts(there) == facts(here)
+    seen = [s.label for k in here.trace.keyframes for s in k.sightings]
+    assert {label.kind for label in seen} & {"cup", "lamp"} and all(label.detected for label in seen)
+    assert here.answer.receipt.privileged == ()

@@ -17,6 +17,7 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.perception import open_detector, open_perceiver
 from eqa_nodes.perception.loading import PictureEmbedder, load
 from eqa_nodes.perception.zero_shot import _sentences, _spans, sentence
+from tests.fixtures.detector_contract import check_contract
 from tests.fixtures.frames import frame
 from tests.fixtures.needs import need_transformers
 from tests.fixtures.tiny_detectors import save_tiny
@@ -63,6 +64,12 @@ def test_what_is_found_has_a_name_of_the_vocabulary_a_box_in_the_image_and_comes
         assert d.mask is None and d.vector is None
     assert [d.score for d in seen] == sorted((d.score for d in seen), reverse=True)
     assert found(models, kind, shown) == seen and found(models, kind, shown, most=2) == seen[:2]
+
+
+@pytest.mark.parametrize("kind", DETECTORS)
+def test_it_keeps_to_the_contract_of_every_detector(models: dict[str, Path], kind: str) -> None:
+    config = DetectorConfig("transformers", str(models[kind]), threshold=0.0)
+    assert check_contract(lambda: open_detector(config, NAMES)) > 4
 
 
 @pytest.mark.parametrize("kind", DETECTORS)
