@@ -30,7 +30,8 @@ class AnswerRule(NamedTuple):
 
     says, never: patterns that must and must not be found. dates: the only days that the answer names, ISO. counts:
     number of times, with the least and the largest number of looks, of every "3 of 7". times: a number that is named.
-    hours: least and largest length of time. declines: the right answer is that it is not known.
+    hours: least and largest length of time. slack: by how much a number may be off, and how many days may be wrong.
+    declines: the right answer is that it is not known.
     """
 
     says: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class AnswerRule(NamedTuple):
     counts: tuple[int, ...] = ()
     times: int = -1
     hours: tuple[float, ...] = ()
+    slack: int = 0
     declines: bool = False
 
 
@@ -66,11 +68,12 @@ def _says(rule: AnswerRule, said: str, core: str, now: datetime) -> bool:
         return False
     if any(re.search(pattern, said, re.IGNORECASE) for pattern in rule.never):
         return False
-    if rule.dates and dates_in(core, now) != {date.fromisoformat(day) for day in rule.dates}:
+    if rule.dates and len(dates_in(core, now) ^ {date.fromisoformat(day) for day in rule.dates}) > rule.slack:
         return False
-    if rule.counts and not all(_fits(found, rule.counts) for found in _COUNTS.findall(core)):
+    if rule.counts and not all(_fits(found, rule.counts, rule.slack) for found in _COUNTS.findall(core)):
         return False
-    if rule.times >= 0 and not _names_count(core, rule.times):
+    if rule.times >= 0 and not any(_names_count(core, rule.times + more)
+                                   for more in range(-min(rule.slack, rule.times), rule.slack + 1)):
         return False
     return not rule.hours or _lasts(core, rule.hours)
 
@@ -118,9 +121,10 @@ def _number(word: str) -> float | None:
         return None
 
 
-def _fits(found: tuple[str, str], counts: tuple[int, ...]) -> bool:
+def _fits(found: tuple[str, str], counts: tuple[int, ...], slack: int) -> bool:
     k, m = map(_number, found)
-    return k is None or m is None or (k == counts[0] and counts[1] <= m <= counts[2])
+    return k is None or m is None or (
+        abs(k - counts[0]) <= slack and counts[1] - slack <= m <= counts[2] + slack)
 
 
 def _names_count(text: str, count: int) -> bool:

@@ -202,6 +202,12 @@ def history(db: Database, number: int, until_ns: float) -> list[PatrolOfObject]:
     return [_patrol_of(patrol, rows.get(patrol.number, [])) for patrol in patrols(db, root, until_ns)]
 
 
+def most_looks(db: Database) -> dict[int, int]:
+    """Return the largest number of looks of one patrol that saw each object."""
+    return dict(db.execute("SELECT object, max(looks) FROM (SELECT object, sum(looks) AS looks FROM looks "
+                           "GROUP BY object, patrol) GROUP BY object").fetchall())
+
+
 def state_now(db: Database, number: int, until_ns: float) -> tuple[int, int, str]:
     """Return when the patrol began that found an object gone, 0 if it is there, and when the patrol began that saw it
     last, with the state in which it was then ("" = none).

@@ -34,7 +34,7 @@ def over_weeks(store: MemoryReader, asked: HabitQuestion, now_ns: int) -> Recoll
         return (_people if asked.form == "people" else _missing)(store, asked, now_ns)
     thing = asked.asked.things[0] if asked.asked.things else Thing()
     name = " ".join(filter(None, (thing.colour, thing.kind)))
-    objects = [o for o in fitting_objects(store, name)[0] if o.here] if name else []
+    objects = store.established([o for o in fitting_objects(store, name)[0] if o.here]) if name else []
     if asked.form == "doer":
         changed = _moved(asked, observations(store, asked.asked, objects), now_ns)[0] if objects else ""
         seen = f"; it was {changed.partition(': ')[2]}" if changed.startswith("yes") else ""
@@ -172,13 +172,15 @@ def _moved(asked: HabitQuestion, looks: Sequence[Observation], now_ns: int) -> t
 
 def _missing(store: MemoryReader, asked: HabitQuestion, now_ns: int) -> Recollection:
     """Return what was seen, is gone from its place, and was not seen anywhere else since."""
-    objects = [o for o in store.objects() if o.here]
+    objects = store.established([o for o in store.objects() if o.here])
     there = {canonical(name_of(o)) for o in objects if not o.gone_ns}
     gone = [o for o in objects if o.gone_ns and canonical(name_of(o)) not in there]
     if not gone:
         return Recollection("nothing that I have seen", _SURE, ())
+    last = {canonical(name_of(o)): o for o in sorted(gone, key=lambda o: o.last_ns)}  # of each name, its last place
+    gone = sorted(last.values(), key=lambda o: -o.gone_ns)[:_MOST_DAYS]
     said = [f"the {name_of(o)}: {place_of(o)} until {short_time(o.last_ns, now_ns)}, gone "
-            f"{short_time(o.gone_ns, now_ns)}" for o in sorted(gone, key=lambda o: -o.gone_ns)[:_MOST_DAYS]]
+            f"{short_time(o.gone_ns, now_ns)}" for o in gone]
     return Recollection("; ".join(said), _SURE, views_of(store, [o.keyframe_id for o in gone], "missing"))
 
 

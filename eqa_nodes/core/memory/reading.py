@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory import ledger, rows, watches
 from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.in_words import name_of
 from eqa_nodes.core.memory.index import Index, cells_of
 from eqa_nodes.core.memory.ledger import ObjectSpell, PatrolOfObject, PatrolSpan, RoomLooks
 from eqa_nodes.core.memory.maps import Maps, moved, unpack
@@ -129,7 +131,20 @@ class MemoryReader:
     def changes(self, since_ns: int) -> list[Change]:
         """Return the changes since a stamp in the running session's map, the most certain first."""
         with self._lock, self._db.storage("read"):
-            return changes(self._db, self._maps, self.objects(), since_ns)
+            return changes(self._db, self._maps, self.established(self.objects()), since_ns)
+
+    def established(self, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
+        """Return the objects without those that a detector may have misnamed.
+
+        No patrol has seen such an object in two looks, while another of its name was, and the newest patrol has not
+        seen it.
+        """
+        with self._lock, self._db.storage("read"):
+            looks, patrols = ledger.most_looks(self._db), self.patrols()
+        newest_ns = patrols[-1].first_ns if patrols else 0
+        sure = {canonical(name_of(o)) for o in objects if looks.get(o.id, 0) > 1}
+        return [o for o in objects if looks.get(o.id, 0) > 1 or o.last_ns >= newest_ns
+                or canonical(name_of(o)) not in sure]
 
     def history(self, object_id: int) -> list[PatrolOfObject]:
         """Return what each patrol knows of an object, oldest first, also that it was not looked at."""

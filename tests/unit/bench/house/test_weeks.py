@@ -71,6 +71,9 @@ def test_what_is_not_known_was_not_seen(facts: LifeFacts) -> None:
     (AnswerRule(times=2), "on 12 of 23 patrols: Sat 2 November", WRONG), (AnswerRule(times=0), "never", RIGHT),
     (AnswerRule(dates=("2026-11-03", "2026-12-01")), "Tue 3 November and today; I did not look on 4 November", RIGHT),
     (AnswerRule(dates=("2026-11-03",)), "3 November and 4 November", WRONG),
+    (AnswerRule(dates=("2026-11-03",), slack=1), "3 November and 4 November", RIGHT),
+    (AnswerRule(times=4, counts=(4, 9, 9), slack=1), "on 5 of 9 patrols", RIGHT),
+    (AnswerRule(times=4, counts=(4, 9, 9), slack=1), "on 6 of 9 patrols", WRONG),
     (AnswerRule(hours=(40.0, 60.0)), "for 2 days", RIGHT), (AnswerRule(hours=(40.0, 60.0)), "for 5 days", WRONG),
     (AnswerRule(declines=True), "no habit yet: one look", RIGHT),
     (AnswerRule(declines=True), "yes, on 1 of 2 patrols; I did not look on 30", WRONG)])

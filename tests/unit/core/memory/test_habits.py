@@ -177,6 +177,17 @@ def test_a_question_about_now_is_answered_from_the_newest_look(week: MemoryStore
     assert said is not None and said.text == text and recollect(week, question, stamp(9, 20)) is None
 
 
+def test_a_name_that_no_patrol_has_seen_twice_is_a_misnaming(store: MemoryStore) -> None:
+    for day in range(2, 7):
+        store.reset(str(day), keep=True, map_name="home")
+        for second in range(2):
+            store.take(frame(stamp(day, 9) + second * SECOND, KITCHEN, BOX, 2.0), kettle("kitchen", "on"))
+        misnamed = BOX if day == 4 else {}
+        store.take(frame(stamp(day, 9) + 5 * SECOND, STUDY, misnamed, 2.0 if misnamed else 4.0), kettle("study", "on"))
+    assert answer(store, "Where is the kettle usually?") == "on the counter in the kitchen, 5 of 5 patrols"
+    assert answer(store, "What is missing?") == "nothing that I have seen"
+
+
 def test_fewer_than_three_looks_are_no_habit(store: MemoryStore) -> None:
     for day in (2, 3):
         look(store, day, 9, "on")
