@@ -23,6 +23,7 @@ from eqa_nodes.bench.report.pictures import Outline, embedded, outlines, proof_p
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
 from eqa_nodes.bench.report.story import had_robot, story_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes, others, right
+from eqa_nodes.bench.report.task_tables import HEADINGS, is_of_tasks, task_cells
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
@@ -64,8 +65,27 @@ class EpisodeRow(NamedTuple):
     privileged: tuple[str, ...] = ()
 
 
+class Tile(NamedTuple):
+    """A number at the top of the page. interval: "50.1 to 60.2", "" = none."""
+
+    value: str
+    label: str
+    interval: str = ""
+
+
+_TILES = {"C % [95 %]": "C, correctness %", "blind C %": "C % without looking (blind)",
+          "E % metres": "E, efficiency by metres %", "E % steps": "E, efficiency by steps %",
+          "metres": "metres a question", "seconds": "seconds a question"}
+_TASK_TILES = {"Succ. %\n[95 %]": "Succ., all predicates true %", "GcS %": "GcS, share of predicates %",
+               "SPL %": "SPL, by steps %", "inter-\nactions %": "interactions per 100 tasks",
+               "metres": "metres a task", "seconds": "seconds a task"}
+
+
 class Bar(NamedTuple):
-    """A row of the score table as a bar, in per cent; e, blind: None if there is no value."""
+    """A row of the score table as a bar, in per cent; e, blind: None if there is no value.
+
+    c, e: C and E of questions, Succ. and SPL of tasks.
+    """
 
     name: str
     n: int
@@ -108,7 +128,8 @@ def episode_row(number: int, sample: Sample, prediction: Prediction, score: Ques
                 href: str) -> EpisodeRow:
     """Return the row of an episode in the index."""
     answer, mark = prediction.answer, mark_of(prediction, score)
-    status = mark if mark in ("failed", "unscored") else "abstained" if answer.abstained else "answered"
+    unscored = mark == "unscored" and (score is None or score.judged)  # a task is done or not, and needs no mark
+    status = mark if mark == "failed" or unscored else "abstained" if answer.abstained else "answered"
     text = " ".join((sample.id, sample.scene, sample.question, sample.answer, answer.text, answer.message)).lower()
     short = answer.text if len(answer.text) <= _ANSWER else answer.text[:_ANSWER - 2] + " …"
     r = answer.receipt
@@ -120,15 +141,39 @@ def episode_row(number: int, sample: Sample, prediction: Prediction, score: Ques
 
 def bars_of(scores: Scores) -> list[Bar]:
     """Return a bar for each category and for all questions; none if nothing has a mark."""
-    bars = []
+    bars, (main, *_), tasks = [], bar_names(scores), is_of_tasks(scores)
+    names = ("succ", "task_spl", "blind_c") if tasks else ("openeqa_c", "openeqa_e_metres", "blind_c")
     for row in scores.rows:
-        c, e, blind = (row.metrics[name] for name in ("openeqa_c", "openeqa_e_metres", "blind_c"))
+        c, e, blind = (row.metrics[name] for name in names)
         if c.mean is not None and c.low is not None and c.high is not None:
             interval = f", 95 % {100 * c.low:.1f} to {100 * c.high:.1f}" if c.n > 1 else ""
-            title = f"{row.name}: C {100 * c.mean:.1f} %{interval}, n {c.n}"
+            title = f"{row.name}: {main} {100 * c.mean:.1f} %{interval}, n {c.n}"
             bars.append(Bar(row.name, c.n, 100 * c.mean, 100 * c.low, 100 * c.high, _percent(e.mean),
-                            _percent(blind.mean), title))
+                            None if tasks else _percent(blind.mean), title))
     return bars
+
+
+def bar_names(scores: Scores) -> tuple[str, str]:
+    """Return the names of the values of a bar."""
+    return ("Succ.", "SPL, by steps") if is_of_tasks(scores) else ("C", "E, by metres")
+
+
+def numbers_of(scores: Scores) -> tuple[list[str], list[list[str]]]:
+    """Return headings and cells of the table of numbers, the row of all questions first."""
+    if is_of_tasks(scores):
+        return list(HEADINGS), task_cells(scores)
+    return [c.heading for c in COLUMNS], [[column.cell(row) for column in COLUMNS] for row in scores.rows]
+
+
+def tiles_of(scores: Scores) -> list[Tile]:
+    """Return the numbers at the top of the page."""
+    headings, table = numbers_of(scores)
+    cells = dict(zip(headings, table[0], strict=True))
+    tiles = []
+    for heading, label in (_TASK_TILES if is_of_tasks(scores) else _TILES).items():
+        value, _, interval = cells[heading].partition(" [")
+        tiles.append(Tile(value, label, interval.rstrip("]").replace(", ", " to ")))
+    return tiles
 
 
 def costs_of(lines: Sequence[EpisodeRow]) -> list[CostRow]:
@@ -277,16 +322,16 @@ def _templates(scan: bool) -> Environment:
 
 def _render(templates: Environment, run: Path, lines: Sequence[EpisodeRow], cards: Sequence[Card],
             scores: Scores | None, total: int) -> str:
-    table = [[column.cell(row) for column in COLUMNS] for row in scores.rows] if scores else []
+    headings, table = numbers_of(scores) if scores else ([], [])
     manifest = read_manifest(run)
     privileged = sorted({name for line in lines for name in line.privileged})
     return templates.get_template("report.html.j2").render(
         lines=lines, cards=cards, scores=scores, manifest=manifest, total=total,
         privileged=privileged, right=right(scores) if scores else "", others=others(scores) if scores else [],
-        headings=[c.heading for c in COLUMNS], table=table, notes=footnotes(scores) if scores else [],
+        headings=headings, table=table, notes=footnotes(scores) if scores else [],
         published=sentences(scores, manifest) if scores else [], bars=bars_of(scores) if scores else [],
-        costs=costs_of(lines), failures=failures_of(lines),
-        summary=dict(zip((c.heading for c in COLUMNS), table[0], strict=True)) if table else {})
+        costs=costs_of(lines), failures=failures_of(lines), tiles=tiles_of(scores) if scores else [],
+        bar_names=bar_names(scores) if scores else ("", ""))
 
 
 def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionScore | None, run: Path,

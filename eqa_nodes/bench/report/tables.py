@@ -68,8 +68,7 @@ def score_table(scores: Scores, manifest: RunManifest, width: int) -> Group:
     """
     title = headline(scores, manifest)
     if is_of_tasks(scores):
-        return Group(*task_tables(scores, title), *notes_below([*NOTES, *footnotes(scores),
-                                                                *sentences(scores, manifest)]))
+        return Group(*task_tables(scores, title), *notes_below(footnotes(scores) + sentences(scores, manifest)))
     parts = [(COLUMNS, title)] if width >= _WIDE else [(COLUMNS[:_COSTS], title), ((COLUMNS[0], *COLUMNS[_COSTS:]), "")]
     longest = max(len(word) for row in scores.rows for word in row.name.split())
     tables = [terminal_table([column.heading.replace(" ", "\n", 1) for column in columns],
@@ -105,7 +104,8 @@ def footnotes(scores: Scores) -> list[str]:
     row = scores.rows[0]
     without = f"C is the mean over {row.metrics['openeqa_c'].n} of {row.questions} questions: "
     notes = [without + _said(row.unscored, "answer has no mark", "answers have no mark")] if row.unscored else []
-    notes += [f"judge: {scores.judge} (sha256 {scores.judge_sha256[:12]}); n: questions in the mean of C / asked"]
+    notes += NOTES if is_of_tasks(scores) else [f"judge: {scores.judge} (sha256 {scores.judge_sha256[:12]}); n: "
+                                                "questions in the mean of C / asked"]
     gain = row.metrics["gain_over_blind"]
     if gain.mean is not None:
         notes.append(f"C above blind: {shown(gain, 100, 1, '+')}, the same "

@@ -26,13 +26,18 @@ def is_of_tasks(scores: Scores) -> bool:
 
 def task_tables(scores: Scores, title: str) -> list[Table]:
     """Return the tables for the terminal."""
-    rows = {row.name: row for row in scores.rows}
-    totals = task_totals(scores.questions)
-    cells = [_cells(each, rows.get(each.family, scores.rows[0])) for each in totals]  # one family has no row of its own
-    tables = [terminal_table(HEADINGS, cells, title=title, bold=[len(cells) - 1])]
+    whole, *families = task_cells(scores)
+    tables = [terminal_table(HEADINGS, [*families, whole], title=title, bold=[len(families)])]
     if bins := by_required_steps(scores.questions):
         tables.append(terminal_table(("required steps", *(f"{b.first}-{b.last}" for b in bins)), _of_bins(bins)))
     return tables
+
+
+def task_cells(scores: Scores) -> list[list[str]]:
+    """Return the cells below HEADINGS, those of all tasks first."""
+    rows = {row.name: row for row in scores.rows}
+    totals = task_totals(scores.questions)  # one family has no row of its own
+    return [_cells(each, rows.get(each.family, scores.rows[0])) for each in (totals[-1:] + totals[:-1])]
 
 
 def _cells(totals: TaskTotals, row: Row) -> list[str]:
