@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,15 @@ from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.core.errors import UnknownScene
+from eqa_nodes.core.perception.detection import Detection, Detector, sound
+from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.protocols import Answerer, Policy
 from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.questions import Answer, Question, Recalled, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.samples import Sample
-from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.core.types.views import Frame, Intrinsics, Keyframe, Label
 from sim_bridge.simulator import EpisodeSetup, Simulator
 
 _CELL_M = 0.1
@@ -141,3 +144,77 @@ def _refuses(simulator: Simulator, scene: str) -> None:
     except UnknownScene:
         return
     raise AssertionError(f"the scene {scene!r} is refused with UnknownScene")
+
+
+_LABELS = {1: Label(1, "cup", "kitchen", {"colour": "red"}), 2: Label(2, "lamp", "kitchen", {"colour": "blue"})}
+
+
+def detector_frames() -> list[Frame]:
+    """Return frames of a red cup and a blue lamp, of nothing, of noise, without depth, and of other sizes; the last one
+    is the first again."""
+    rgb, depth_m = np.full((48, 64, 3), 110, np.uint8), np.full((48, 64), 2.0, np.float32)
+    labels = np.zeros((48, 64), np.uint16)
+    for number, (rows, columns, colour) in enumerate(((slice(10, 22), slice(8, 20), (250, 10, 10)),
+                                                      (slice(30, 40), slice(30, 50), (10, 10, 240))), start=1):
+        rgb[rows, columns], labels[rows, columns] = colour, number
+    seen = Frame(1, rgb, depth_m, Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0), Transform.identity(), camera_mount(1.2),
+                 labels)
+    noise = np.random.default_rng(2).integers(0, 256, rgb.shape, np.uint8)
+    empty = replace(seen, rgb=np.zeros_like(rgb), labels=np.zeros_like(labels))
+    return [seen, empty, replace(seen, rgb=noise), replace(seen, depth_m=np.zeros_like(depth_m)),
+            _enlarged(seen, 3, 2), _enlarged(seen, 1, 4), seen]
+
+
+def check_detector(make: Callable[[], Detector]) -> int:
+    """Check that a detector is deterministic, and that its boxes, scores, masks and order are valid for frames of any
+    size; return the number of its detections. make: returns a new detector each time it is called."""
+    shown, detector, twin = detector_frames(), make(), make()
+    found = [list(detector.detect(view, _LABELS)) for view in shown]
+    for view, seen in zip(shown, found, strict=True):
+        _check_detections(view, seen)
+    assert _equal(found[0], found[-1]), "another image in between does not change the result"
+    assert all(_equal(seen, list(twin.detect(view, _LABELS))) for view, seen in zip(shown, found, strict=True)), (
+        "two detectors with the same settings find the same")
+    perceiver = Perceiver(detector)
+    for stamp_ns, view in enumerate(shown, start=1):
+        perceiver.take(replace(view, stamp_ns=stamp_ns), _LABELS)
+    nothing = replace(shown[0], rgb=np.zeros((0, 0, 3), np.uint8), depth_m=np.zeros((0, 0), np.float32), labels=None)
+    assert perceiver.take(nothing, _LABELS).found == (), "an image without pixels shows nothing"
+    return sum(map(len, found))
+
+
+def _check_detections(view: Frame, found: Sequence[Detection]) -> None:
+    height, width = view.depth_m.shape
+    for d in found:
+        left, top, right, bottom = d.box
+        assert 0 <= left < right <= width and 0 <= top < bottom <= height, f"a box lies in the image, and {d.box} not"
+        assert 0.0 <= d.score <= 1.0, f"a score is 0 to 1, and not {d.score}"
+        assert d.name.strip(), "a detection has a name"
+        if d.mask is not None:
+            assert d.mask.dtype == bool and d.mask.shape == (height, width), "a mask has the size of the image"
+            outside = d.mask.copy()
+            outside[top:bottom, left:right] = False
+            assert not outside.any(), "a mask lies in its box"
+        assert d.vector is None or np.isfinite(d.vector).all(), "a vector is finite"
+    assert len(sound(found, view.depth_m.shape)) == len(found), "every detection can be used"
+    assert [d.score for d in found] == sorted((d.score for d in found), reverse=True), "the highest score comes first"
+
+
+def _equal(some: Sequence[Detection], others: Sequence[Detection]) -> bool:
+    """Return whether two lists of detections are equal, masks and vectors to the last bit."""
+    def arrays(found: Sequence[Detection]) -> list[bytes]:
+        return [b"" if values is None else values.tobytes() for d in found for values in (d.mask, d.vector)]
+
+    return ([d._replace(mask=None, vector=None) for d in some] == [d._replace(mask=None, vector=None) for d in others]
+            and arrays(some) == arrays(others))
+
+
+def _enlarged(shown: Frame, high: int, wide: int) -> Frame:
+    """Return a frame with each pixel repeated."""
+    def repeated(image: np.ndarray) -> np.ndarray:
+        return np.repeat(np.repeat(image, high, axis=0), wide, axis=1)
+
+    k, labels = shown.intrinsics, shown.labels
+    intrinsics = Intrinsics(k.width * wide, k.height * high, k.fx * wide, k.fy * high, k.cx * wide, k.cy * high)
+    return replace(shown, rgb=repeated(shown.rgb), depth_m=repeated(shown.depth_m), intrinsics=intrinsics,
+                   labels=None if labels is None else repeated(labels))

@@ -17,7 +17,7 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.perception import open_detector, open_perceiver
 from eqa_nodes.perception.loading import PictureEmbedder, load
 from eqa_nodes.perception.zero_shot import _sentences, _spans, sentence
-from tests.fixtures.detector_contract import check_contract
+from eqa_nodes.testing.contracts import check_detector
 from tests.fixtures.frames import frame
 from tests.fixtures.needs import need_transformers
 from tests.fixtures.tiny_detectors import save_tiny
@@ -69,7 +69,7 @@ def test_what_is_found_has_a_name_of_the_vocabulary_a_box_in_the_image_and_comes
 @pytest.mark.parametrize("kind", DETECTORS)
 def test_it_keeps_to_the_contract_of_every_detector(models: dict[str, Path], kind: str) -> None:
     config = DetectorConfig("transformers", str(models[kind]), threshold=0.0)
-    assert check_contract(lambda: open_detector(config, NAMES)) > 4
+    assert check_detector(lambda: open_detector(config, NAMES)) > 4
 
 
 @pytest.mark.parametrize("kind", DETECTORS)

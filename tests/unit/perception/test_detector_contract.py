@@ -14,9 +14,9 @@ from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception import open_detector
 from eqa_nodes.perception.oracle import ScriptedDetector
 from eqa_nodes.perception.received import ReceivedDetector, ReceivedMessage
+from eqa_nodes.testing.contracts import check_detector, detector_frames
 from eqa_nodes.wire.graph import RECEIVED
 from tests.fixtures import detection_messages as sent
-from tests.fixtures.detector_contract import check_contract, frames
 
 IN_IMAGE, IN_SPACE, YOLO, LABEL_IMAGES = RECEIVED
 LAYOUTS = ("yolo8", "yolo8-turned", "yolo8-masks", "yolo5", "selected", "selected-masks", "selected-detr",
@@ -25,20 +25,20 @@ LAYOUTS = ("yolo8", "yolo8-turned", "yolo8-masks", "yolo5", "selected", "selecte
 
 @pytest.mark.parametrize("masks", [True, False])
 def test_labels(masks: bool) -> None:
-    assert check_contract(lambda: open_detector(DetectorConfig("labels", masks=masks), ())) > 4
+    assert check_detector(lambda: open_detector(DetectorConfig("labels", masks=masks), ())) > 4
 
 
 def test_a_script() -> None:
     def make() -> Detector:
-        return ScriptedDetector([[Detection("cup", 0.5, (1, 2, 9, 9))]] * 3 * len(frames()))
+        return ScriptedDetector([[Detection("cup", 0.5, (1, 2, 9, 9))]] * 3 * len(detector_frames()))
 
-    assert check_contract(make) == len(frames())
+    assert check_detector(make) == len(detector_frames())
 
 
 def test_ocr() -> None:
     pytest.importorskip("rapidocr", reason="RapidOCR is not installed: pip install 'eqa-nodes[ocr]'")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'eqa-nodes[onnx]'")
-    check_contract(lambda: open_detector(DetectorConfig("ocr"), ()))
+    check_detector(lambda: open_detector(DetectorConfig("ocr"), ()))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -47,7 +47,7 @@ def test_onnx(layout: str, tmp_path: Path) -> None:
 
     file = onnx_models.save_onnx(tmp_path / "m.onnx", layout, (96, 128))
     assert set(LAYOUTS) == set(onnx_models.LAYOUTS)
-    assert check_contract(lambda: open_detector(DetectorConfig("onnx", str(file)), ())) > 4
+    assert check_detector(lambda: open_detector(DetectorConfig("onnx", str(file)), ())) > 4
 
 
 class Told(ReceivedDetector):
@@ -71,10 +71,10 @@ class Told(ReceivedDetector):
 
 @pytest.mark.parametrize("kind", RECEIVED)
 def test_received_messages(kind: str) -> None:
-    assert check_contract(lambda: Told(kind)) > 4
+    assert check_detector(lambda: Told(kind)) > 4
 
 
 def test_without_a_message_the_error_names_the_node() -> None:
     detector = open_detector(DetectorConfig("topic"), ())
     with pytest.raises(ModelError, match="works in the perception node, with perception.detections_topic"):
-        detector.detect(frames()[0], {})
+        detector.detect(detector_frames()[0], {})
