@@ -14,6 +14,7 @@ from eqa_nodes.bench.report.page import REPORT, page_templates
 from eqa_nodes.bench.running.manifest import agent_of, commit_of, differing_settings, policy_of
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import write_bytes
+from eqa_nodes.core.types.samples import TASKS
 
 IN_COLUMNS = ("model", "explorer.policy")  # settings with their own column
 
@@ -39,6 +40,8 @@ MEASURES = (
     BoardColumn("C %", "openeqa_c", 1, True), BoardColumn("E % (metres)", "openeqa_e_metres", 1, True),
     BoardColumn("SPL %", "spl", 1, True), BoardColumn("calls", "calls", 1), BoardColumn("tokens", "tokens", 0),
     BoardColumn("metres", "metres", 1), BoardColumn("seconds", "seconds", 1))
+TASK_MEASURES = (BoardColumn("Succ. %", "succ", 2, True), BoardColumn("GcS %", "gcs", 2, True),
+                 BoardColumn("SPL %", "task_spl", 2, True), BoardColumn("steps", "steps", 1), *MEASURES[3:])
 
 
 class Standing(NamedTuple):
@@ -57,6 +60,7 @@ class Board(NamedTuple):
     title: str
     rows: tuple[Standing, ...]
     notes: tuple[str, ...]
+    measures: tuple[BoardColumn, ...] = MEASURES
 
 
 NAMES: tuple[tuple[str, Callable[[ScoredRun], str]], ...] = (
@@ -73,7 +77,7 @@ def write_leaderboard(runs: Sequence[Path], page: Path) -> tuple[Board, ...]:
         raise ConfigError("a run is named twice: name each one once")
     boards = boards_of([ScoredRun(run) for run in runs], page.resolve().parent)
     write_bytes(page, page_templates().get_template("leaderboard.html.j2").render(
-        boards=boards, names=[name for name, _ in NAMES], measures=MEASURES, runs=len(runs)).encode())
+        boards=boards, names=[name for name, _ in NAMES], runs=len(runs)).encode())
     return boards
 
 
@@ -93,9 +97,10 @@ def _board(runs: Sequence[ScoredRun], folder: Path) -> Board:
     parts = [", ".join(run.scores.privileged) or "nothing" for run in runs]
     if len(set(parts)) > 1:
         differ.append(("privileged", *parts))
-    rows = [_standing(run, folder, tuple((name, values[at]) for name, *values in differ))
+    measures = TASK_MEASURES if manifest.task == TASKS else MEASURES
+    rows = [_standing(run, folder, tuple((name, values[at]) for name, *values in differ), measures)
             for at, run in enumerate(runs)]
-    best = MEASURES[0]
+    best = measures[0]
     rows.sort(key=lambda row: -float(row.cells[0].order) if row.cells[0].order != "" else 1.0)
     title = f"{manifest.dataset or 'questions'}, {manifest.share}"
     notes = [f"marked by the judge {scores.judge} ({scores.judge_sha256[:12]}); sorted by {best.heading}",
@@ -108,14 +113,15 @@ def _board(runs: Sequence[ScoredRun], folder: Path) -> Board:
               if run.scores.rows[0].metrics[best.metric].n < run.manifest.questions]
     if partly:
         notes.append(f"not all questions are marked: {'; '.join(partly)}")
-    return Board(title, tuple(rows), tuple(notes))
+    return Board(title, tuple(rows), tuple(notes), measures)
 
 
-def _standing(run: ScoredRun, folder: Path, settings: tuple[tuple[str, str], ...]) -> Standing:
+def _standing(run: ScoredRun, folder: Path, settings: tuple[tuple[str, str], ...],
+              measures: Sequence[BoardColumn]) -> Standing:
     report = run.out / REPORT
     href = Path(os.path.relpath(report.resolve(), folder)).as_posix() if report.exists() else ""
     everything = run.scores.rows[0].metrics
-    cells = tuple(cell(everything[measure.metric], measure) for measure in MEASURES)
+    cells = tuple(cell(everything[measure.metric], measure) for measure in measures)
     return Standing(str(run.out), href, tuple(of(run) for _, of in NAMES), cells, settings)
 
 

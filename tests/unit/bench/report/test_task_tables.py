@@ -12,6 +12,7 @@ from eqa_nodes.bench.embodied.runner import TaskRunner
 from eqa_nodes.bench.embodied.tasks import sample_of
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import read_scores, score_run
+from eqa_nodes.bench.report.leaderboard import write_leaderboard
 from eqa_nodes.bench.report.page import tiles_of, write_report
 from eqa_nodes.bench.report.paper_tables import paper_tables, read_runs
 from eqa_nodes.bench.report.tables import footnotes, score_table
@@ -59,3 +60,10 @@ def test_the_published_table_has_a_row_for_the_run(run: Path) -> None:
     assert own.name == "mine" and own.own and all(cell.n in (6, 30) for cell in own.cells)
     gpt = next(row for row in table.rows if row.name == "GPT-4o")
     assert [cell.text for cell in gpt.cells][:4] == ["35.79", "32.69", "31.03", "42.53"]
+
+
+def test_the_leaderboard_ranks_tasks_by_success(run: Path, tmp_path: Path) -> None:
+    (board,) = write_leaderboard([run], tmp_path / "board.html")
+    assert [measure.heading for measure in board.measures][:4] == ["Succ. %", "GcS %", "SPL %", "steps"]
+    assert all(cell.mean != "–" for cell in board.rows[0].cells)
+    assert "Succ. %" in (tmp_path / "board.html").read_text()
