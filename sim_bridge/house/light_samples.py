@@ -71,11 +71,11 @@ class LitScene(NamedTuple):
     rays: RayScene
 
     @classmethod
-    def of(cls, mesh: QuadMesh) -> LitScene:
-        """Lay samples over a mesh and prepare its rays."""
+    def of(cls, mesh: QuadMesh, samples: Samples | None = None) -> LitScene:
+        """Lay samples over a mesh, unless they are known, and prepare its rays."""
         solid = np.nonzero(np.isin(mesh.see, (OPAQUE, MIRROR, LID)))[0]
         triangles = mesh.triangles().reshape(-1, 2, 3, 3)[solid].reshape(-1, 3, 3)
-        return cls(samples_of(mesh), mesh, solid, RayScene(triangles))
+        return cls(samples_of(mesh) if samples is None else samples, mesh, solid, RayScene(triangles))
 
     def lit(self, which: np.ndarray, towards: np.ndarray, reach: np.ndarray) -> np.ndarray:
         """Return (k,) bool: whether nothing lies between sample which[i] and that point plus reach[i] * towards[i]."""

@@ -55,6 +55,8 @@ class HouseWorld:
         mesh = self.__dict__.get("mesh")
         after._mesh_before = self._mesh_before if mesh is None else (self.house, mesh)
         after._light_before = self.__dict__.get("_baked", self._light_before)
+        if _footprints(self.house, house) == _footprints(house, self.house):
+            after._spaces = self._spaces
         return after
 
     @cached_property
@@ -150,6 +152,13 @@ class HouseWorld:
     def labels(self) -> dict[int, Label]:
         """Return the label of each instance."""
         return {obj.id: label_of(self.house, obj) for obj in self.house.objects}
+
+
+def _footprints(house: House, other: House) -> list[tuple[object, ...]]:
+    """Return the space that the objects of a house take up which the other one does not have."""
+    same = {id(t) for t in other.objects}
+    return [(t.position, t.yaw, t.size, t.relation, *((p.shape, p.centre, p.size, p.yaw) for p in t.parts))
+            for t in house.objects if t.solid and id(t) not in same]
 
 
 def label_of(house: House, obj: HouseObject) -> Label:
