@@ -134,6 +134,7 @@ def test_what_memory_cannot_know_is_said_without_confidence(week: MemoryStore, q
 
 
 @pytest.mark.parametrize("question", ["Was the Kettle on on Sunday morning?", "Was Somebody in the kitchen on Sunday?",
+                                      "Was The Kettle On On Sunday Morning?",
                                       "Has the Kettle been moved since Sunday morning?"])
 def test_a_capital_letter_alone_is_no_name_of_a_person(week: MemoryStore, question: str) -> None:
     said = recollect(week, question, stamp(9, 20))
