@@ -42,7 +42,8 @@ _CUES = tuple((form, re.compile(cue)) for form, cue in (
              r"turned|switched|filled|emptied|stole|stolen) (?P<rest>.+)$")))
 _NAMED = re.compile(r"\b(?i:was|were|has|have|had|did) (?:(?P<name>[A-Z][a-z]+)|"
                     rf"(?:my|our|your) {_RELATIVES}|s?he)\b(?!')")
-_NO_NAMES = """anyone anybody someone somebody nobody everyone everybody people there any some anything something everything
+_NO_NAMES = """
+anyone anybody someone somebody nobody everyone everybody people there any some anything something everything
 nothing all both no you we they it the a an this that these those my our your his her their one two"""
 _NOBODY = frozenset(_NO_NAMES.split())  # words that may begin with a capital letter
 _USUALLY = re.compile(r"\b(?:usually|normally|generally|typically|mostly|most often|as a rule|always)\b ?")
