@@ -16,7 +16,15 @@ from eqa_nodes.core.perception.kind_maps import instances_of_kinds
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.class_names import parse_class_names, read_class_names
-from eqa_nodes.perception.onnx_layouts import LAYOUTS, Candidates, KindMap, Layout, ModelFacts, recognise
+from eqa_nodes.perception.onnx_layouts import (
+    LAYOUTS,
+    Candidates,
+    KindMap,
+    Layout,
+    ModelFacts,
+    Outputs,
+    recognise,
+)
 from eqa_nodes.perception.onnx_model import OnnxModel, shape_text
 from eqa_nodes.perception.picture_fit import PictureFit, letterboxed, shortest_side, stretched
 
@@ -46,8 +54,11 @@ class OnnxDetector:
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
         """Return the objects in the image, the highest score first. Raises ModelError."""
         fit = self._fit((frame.rgb.shape[0], frame.rgb.shape[1]))
-        outputs = self._model.run(fit.filled(frame.rgb, _GREY))
-        read = self._layout.read(outputs, self._facts(fit.canvas))
+        outputs, facts = self._model.run(fit.filled(frame.rgb, _GREY)), self._facts(fit.canvas)
+        if not self._layout.fits(outputs, facts):
+            raise ModelError(f"{self._model.file.name} returned {_shapes(outputs)}, which differ from the layout of "
+                             f"its first outputs ({self._layout.name}): export it with fixed shapes")
+        read = self._layout.read(outputs, facts)
         if isinstance(read, KindMap):
             names = {n: name for n, name in self._names.items() if name.lower() not in self._config.surroundings}
             kinds, confidence = fit.map_back(read.kinds), fit.map_back(read.confidence)
@@ -94,8 +105,7 @@ class OnnxDetector:
         outputs, facts = self._model.run(np.full((*canvas, 3), _GREY, np.uint8), checked=False), self._facts(canvas)
         layout = recognise(outputs, facts)
         if layout is None:
-            shapes = ", ".join(f"{name} {shape_text(o.shape)} {o.dtype}" for name, o in outputs.items())
-            raise ConfigError(f"{self._model.file.name} has an unknown layout of outputs: {shapes}, for "
+            raise ConfigError(f"{self._model.file.name} has an unknown layout of outputs: {_shapes(outputs)}, for "
                               f"{facts.classes} class names and a picture of {canvas[1]}x{canvas[0]}. Known are "
                               f"{'; '.join(known.name for known in LAYOUTS)}")
         return layout
@@ -109,6 +119,10 @@ class OnnxDetector:
             size = self._model.processor["size"]
             return shortest_side(picture, int(size["shortest_edge"]), int(size.get("longest_edge", 1333)))
         return (letterboxed if self._letters else stretched)(picture, self._model.size)
+
+
+def _shapes(outputs: Outputs) -> str:
+    return ", ".join(f"{name} {shape_text(o.shape)} {o.dtype}" for name, o in outputs.items())
 
 
 def suppressed(boxes: np.ndarray, classes: np.ndarray, same: float) -> np.ndarray:

@@ -61,7 +61,7 @@ class Layout(NamedTuple):
 
 def recognise(outputs: Outputs, facts: ModelFacts) -> Layout | None:
     """Return the layout of a model's outputs for one image, None if it is unknown."""
-    return next((layout for layout in LAYOUTS if layout.fits(outputs, facts)), None)
+    return next((layout for layout in LAYOUTS if outputs and layout.fits(outputs, facts)), None)
 
 
 # YOLO: one output with boxes, scores and coefficients of masks, and perhaps one with prototypes of masks.
@@ -195,9 +195,8 @@ def _named(outputs: Outputs) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None
     """Return the outputs labels (n,), boxes (n, 4) and scores (n,), None if a model has no such outputs."""
     if not {"labels", "boxes", "scores"} <= outputs.keys():
         return None
-    labels, scores = outputs["labels"], outputs["scores"]
-    boxes = outputs["boxes"]
-    if boxes.ndim == 3 and boxes.shape[0] == 1:
+    labels, boxes, scores = outputs["labels"], outputs["boxes"], outputs["scores"]
+    if boxes.ndim == 3 and boxes.shape[0] == len(labels) == len(scores) == 1:
         labels, boxes, scores = labels[0], boxes[0], scores[0]
     fits = boxes.ndim == 2 and boxes.shape[1] == 4 and labels.shape == scores.shape == boxes.shape[:1]
     return (labels, boxes, scores) if fits else None
@@ -214,12 +213,13 @@ def _labels_boxes_scores(outputs: Outputs, facts: ModelFacts) -> Candidates:
 
 def _is_scored_map(outputs: Outputs, facts: ModelFacts) -> bool:
     first = next(iter(outputs.values()))
-    return first.ndim == 4 and first.shape[:2] == (1, facts.classes) and first.dtype.kind == "f"
+    return first.ndim == 4 and first.shape[:2] == (1, facts.classes) and first.dtype.kind == "f" and first.size > 0
 
 
 def _is_numbered_map(outputs: Outputs, facts: ModelFacts) -> bool:
     first = next(iter(outputs.values()))
-    return first.dtype.kind in "iu" and (first.ndim == 3 or (first.ndim == 4 and first.shape[1] == 1))
+    one = first.ndim in (3, 4) and first.shape[:-2] in ((1,), (1, 1))
+    return one and first.dtype.kind in "iu" and first.size > 0
 
 
 def _scored_map(outputs: Outputs, facts: ModelFacts) -> KindMap:

@@ -43,10 +43,11 @@ class DetectedHistory(FramesAlone):
                 self._look(recorded)
             shape = recorded.frame.depth_m.shape
             labels = np.frombuffer(zlib.decompress(self._images[recorded.index]), np.uint16).reshape(shape)
-            yield replace(recorded, frame=replace(recorded.frame, labels=labels))
+            yield replace(recorded, frame=replace(recorded.frame, labels=labels), labels=None)
         self._whole = True
 
     def _look(self, recorded: RecordedFrame) -> None:
-        perceived = self._perceiver.take(recorded.frame, self._history.labels)
+        own = recorded.labels if recorded.labels is not None else self._history.labels
+        perceived = self._perceiver.take(recorded.frame, own)
         self.labels.update(perceived.table)
         self._images[recorded.index] = zlib.compress(np.ascontiguousarray(perceived.frame.labels).tobytes(), 1)
