@@ -52,6 +52,14 @@ def test_the_plan_does_them_and_chance_does_not(tmp_path: Path) -> None:
     simulated.close()
 
 
+def test_what_people_say_is_the_feedback() -> None:
+    simulated = SimulatedWorld(replace(CAMERA, width=160, height=160, color=False))
+    outcome = run_task(made()[-1], simulated, ScriptedAgent())
+    simulated.close()
+    said = [log.feedback for log in outcome.steps if log.interaction]
+    assert outcome.done and said[-1].startswith("success: ") and said[-1].endswith('"')
+
+
 def test_tasks_are_the_same_every_time() -> None:
     assert [task.index for task in made()] == list(range(len(FAMILIES)))
     again = next(tasks_of(SEED, families=FAMILIES[:1]))
