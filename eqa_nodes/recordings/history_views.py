@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -208,12 +208,16 @@ class ObjectViews(_Remembered):
 class RetrievedViews(_Remembered):
     """The K views whose captions, with time and place, are nearest to the question (ReMEmbR, Anwar et al. 2024)."""
 
+    @cached_property
+    def views(self) -> list[Keyframe]:
+        """All views, oldest first."""
+        return self.store.since(0)
+
     def items(self, question: Question) -> list[Recalled]:
         """Return the nearest views, oldest first."""
-        views = self.store.since(0)
-        near = self._near([_with_time(view) for view in views], question.text)
+        near = self._near([_with_time(view) for view in self.views], question.text)
         best = sorted(np.argsort(-near, kind="stable")[:self.k].tolist())
-        return [Recalled(views[i], float(near[i]), "nearest caption") for i in best]
+        return [Recalled(self.views[i], float(near[i]), "nearest caption") for i in best]
 
     def _near(self, texts: Sequence[str], question: str) -> np.ndarray:
         """Return how near each text (n,) is to a question, 0 for all without an embedder."""
@@ -231,7 +235,7 @@ class DayViews(RetrievedViews):
     def items(self, question: Question) -> list[Recalled]:
         """Return the views of the nearest areas of the nearest days, oldest first."""
         parts: dict[str, dict[str, list[Keyframe]]] = {}
-        for view in self.store.since(0):
+        for view in self.views:
             when = datetime.fromtimestamp(view.stamp_ns / 1e9)
             part = f"{when:%A %-d %B} {'morning' if when.hour < 12 else 'afternoon' if when.hour < 17 else 'evening'}"
             parts.setdefault(part, {}).setdefault(view.region, []).append(view)
