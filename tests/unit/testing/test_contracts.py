@@ -30,7 +30,8 @@ from eqa_nodes.testing.contracts import (
 from tests.fixtures.rooms import HOME
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-QUESTION = Sample("q", "What color is the sofa?", "red", choices=("red", "blue"))
+QUESTION = Sample("q", "What color is the sofa?", "red", choices=("red", "blue"), metadata={
+    "rule": {"says": ["red"]}, "time": "2026-12-01T18:36:00"})
 
 
 @pytest.fixture
