@@ -254,10 +254,13 @@ def _proof(store: MemoryReader, objects: Sequence[MemoryObject], looks: Sequence
         return ()
     other = next((look for look in reversed(known) if look.value != known[-1].value), None)
     wanted = [known[-1], *([other] if other is not None else []), *reversed(known[:-1])]
-    seen = store.sightings(objects, known[0].patrol.first_ns, known[-1].patrol.last_ns)
-    ids = [next((o.keyframe_id for o in reversed(seen) if o.keyframe_id
-                 and look.patrol.first_ns <= o.last_ns <= look.patrol.last_ns), 0) for look in wanted]
-    return views_of(store, [i for i in ids if i][:MAX_EVIDENCE], text)
+    ids: list[int] = []
+    for look in wanted:  # one patrol after the other: few of many are needed
+        seen = store.sightings(objects, look.patrol.first_ns, look.patrol.last_ns)
+        ids += [o.keyframe_id for o in reversed(seen) if o.keyframe_id][:1]
+        if len(ids) == MAX_EVIDENCE:
+            break
+    return views_of(store, ids, text)
 
 
 _ANSWERS = {"usual": _usual, "often": _often, "days": _often, "then": _then, "now": _now, "since": _since,
