@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -254,13 +255,11 @@ def _proof(store: MemoryReader, objects: Sequence[MemoryObject], looks: Sequence
         return ()
     other = next((look for look in reversed(known) if look.value != known[-1].value), None)
     wanted = [known[-1], *([other] if other is not None else []), *reversed(known[:-1])]
-    ids: list[int] = []
-    for look in wanted:  # one patrol after the other: few of many are needed
-        seen = store.sightings(objects, look.patrol.first_ns, look.patrol.last_ns)
-        ids += [o.keyframe_id for o in reversed(seen) if o.keyframe_id][:1]
-        if len(ids) == MAX_EVIDENCE:
-            break
-    return views_of(store, ids, text)
+    views = store.views_showing(objects)
+    stamps = [stamp_ns for stamp_ns, _ in views]
+    newest = [bisect_right(stamps, look.patrol.last_ns) - 1 for look in wanted]
+    ids = [views[i][1] for i, look in zip(newest, wanted, strict=True) if i >= 0 and stamps[i] >= look.patrol.first_ns]
+    return views_of(store, ids[:MAX_EVIDENCE], text)
 
 
 _ANSWERS = {"usual": _usual, "often": _often, "days": _often, "then": _then, "now": _now, "since": _since,

@@ -100,6 +100,13 @@ class MemoryReader:
                                       "WHERE object = ? AND stamp_ns <= ?",
                                       (object_id, self._trust.until_ns)) or 0)
 
+    def views_showing(self, objects: Sequence[MemoryObject]) -> list[tuple[int, int]]:
+        """Return stamp (ns) and id of the keyframes that show one of the objects, oldest first."""
+        with self._lock, self._db.storage("read"):
+            return sorted({(stamp_ns, i) for o in objects for stamp_ns, i in self._db.execute(
+                "SELECT stamp_ns, keyframe FROM seen JOIN keyframes ON keyframes.id = keyframe WHERE object = ? "
+                "AND stamp_ns <= ?", (o.id, self._trust.until_ns))})
+
     def sightings(self, objects: Sequence[MemoryObject], after_ns: int = 0,
                   before_ns: int = FOR_EVER) -> list[MemoryObject]:
         """Return objects as they were seen within a time, oldest first: room, attributes, last_ns, keyframe_id.
