@@ -22,6 +22,7 @@ import numpy as np
 
 from benchmarks.timing import Figure
 from benchmarks.weeks_asked import outcomes
+from benchmarks.weeks_year import year_figures
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.ledger import SEEN
@@ -68,7 +69,14 @@ class Patrol(NamedTuple):
 
 def figures() -> list[Figure]:
     """Return what the file of a fortnight holds: true facts, false ones, and its size for each patrol."""
-    with tempfile.TemporaryDirectory() as folder, closing(MemoryStore(Path(folder) / "weeks.sqlite")) as store:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "weeks.sqlite"
+        found = _fortnight(file)
+        return found + year_figures(file)
+
+
+def _fortnight(file: Path) -> list[Figure]:
+    with closing(MemoryStore(file)) as store:
         true = false = lost = asked = right = declined = 0
         for patrol in patrols():
             remember(store, patrol)

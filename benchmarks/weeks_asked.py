@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.memory import MemoryStore
 
-_LATER_NS = 1800 * 10 ** 9
+LATER_NS = 1800 * 10 ** 9
 
 
 class AskedOverWeeks(NamedTuple):
@@ -86,7 +86,7 @@ QUESTIONS = tuple(AskedOverWeeks(*row) for row in (
 def outcomes(store: MemoryStore) -> list[tuple[AskedOverWeeks, bool, str]]:
     """Return each question, whether it was answered rightly, and the answer ("" for none)."""
     found = []
-    store.set_now(store.newest_ns + _LATER_NS)
+    store.set_now(store.newest_ns + LATER_NS)
     for asked in QUESTIONS:
         said = store.ask(asked.question)
         text = said.text if said is not None else ""
