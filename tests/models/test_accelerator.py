@@ -74,7 +74,8 @@ def test_weights_are_let_go_where_a_model_does_not_fit() -> None:
 @pytest.mark.parametrize("kind", ["owlv2", "sam", "clip"])
 def test_what_fails_in_perception_is_a_named_error(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A node counts named errors and goes on; any other one would end its thread."""
-    config = DetectorConfig("transformers", *[str(save_tiny(kind, tmp_path))] * 3)
+    folder = str(save_tiny(kind, tmp_path))
+    config = DetectorConfig("transformers", folder, segmenter=folder, embedder=folder)
     pixels = np.zeros((48, 64, 3), np.uint8)
     if kind == "owlv2":
         detector = ZeroShotDetector(DetectorConfig("transformers", config.model), ("chair",))

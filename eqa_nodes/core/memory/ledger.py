@@ -202,10 +202,10 @@ def history(db: Database, number: int, until_ns: float) -> list[PatrolOfObject]:
     return [_patrol_of(patrol, rows.get(patrol.number, [])) for patrol in patrols(db, root, until_ns)]
 
 
-def most_looks(db: Database) -> dict[int, int]:
-    """Return the largest number of looks of one patrol that saw each object."""
-    return dict(db.execute("SELECT object, max(looks) FROM (SELECT object, sum(looks) AS looks FROM looks "
-                           "GROUP BY object, patrol) GROUP BY object").fetchall())
+def looks_by_patrol(db: Database, number: int) -> dict[int, int]:
+    """Return the number of looks of each patrol that saw an object."""
+    return dict(db.execute("SELECT patrol, sum(looks) FROM looks WHERE object = ? AND looks > 0 GROUP BY patrol",
+                           (number,)).fetchall())
 
 
 def state_now(db: Database, number: int, until_ns: float) -> tuple[int, int, str]:

@@ -143,15 +143,15 @@ class MemoryReader:
     def established(self, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
         """Return the objects without those that a detector may have misnamed.
 
-        No patrol has seen such an object in two looks, while another of its name was, and the newest patrol has not
-        seen it.
+        No patrol has seen such an object in two looks, a patrol that saw it has seen another one of its name in two,
+        and the newest patrol has not seen it.
         """
         with self._lock, self._db.storage("read"):
-            looks, patrols = ledger.most_looks(self._db), self.patrols()
+            looks, patrols = {o.id: ledger.looks_by_patrol(self._db, o.id) for o in objects}, self.patrols()
         newest_ns = patrols[-1].first_ns if patrols else 0
-        sure = {canonical(name_of(o)) for o in objects if looks.get(o.id, 0) > 1}
-        return [o for o in objects if looks.get(o.id, 0) > 1 or o.last_ns >= newest_ns
-                or canonical(name_of(o)) not in sure]
+        sure = {(canonical(name_of(o)), patrol) for o in objects for patrol, count in looks[o.id].items() if count > 1}
+        return [o for o in objects if max(looks[o.id].values(), default=0) > 1 or o.last_ns >= newest_ns
+                or sure.isdisjoint((canonical(name_of(o)), patrol) for patrol in looks[o.id])]
 
     def history(self, object_id: int) -> list[PatrolOfObject]:
         """Return what each patrol knows of an object, oldest first, also that it was not looked at."""
