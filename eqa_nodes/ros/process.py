@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,10 @@ def run(makers: Sequence[Callable[[], EqaNode]], wait: Callable[[], object], arg
     ending = threading.Event()
     executors = [executor_of(node) for node in nodes]
     threads = [threading.Thread(target=_spin_or_die, args=(executor, ending), daemon=True) for executor in executors]
-    for thread in threads:
-        thread.start()
-    wait()
+    with suppress(KeyboardInterrupt):  # which may come as soon as a node works, before `wait` is reached
+        for thread in threads:
+            thread.start()
+        wait()
     ending.set()
     _end(nodes, executors, threads)
     if together is None:
@@ -85,7 +87,8 @@ def _end(nodes: Sequence[EqaNode], executors: Sequence[Any], threads: Sequence[t
         executor.wake()
     end = time.monotonic() + JOIN_S
     for thread in threads:
-        thread.join(max(0.0, end - time.monotonic()))
+        if thread.is_alive():
+            thread.join(max(0.0, end - time.monotonic()))
     for node in nodes:
         node.close()
 
@@ -147,14 +150,18 @@ def run_nodes(names: Sequence[str], params: Path) -> int:
         while os.getppid() == parent and not by_hand and time.monotonic() < end:
             time.sleep(POLL_S)
 
-    def wait() -> None:
+    def interrupt(*_: object) -> None:
         nonlocal by_hand
+        by_hand = True
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    def wait() -> None:
         print(READY, flush=True)
-        try:
-            sys.stdin.read()  # until the parent closes it, or dies
-        except KeyboardInterrupt:
-            by_hand = True
+        sys.stdin.read()  # until the parent closes it, or dies
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
+        signal.signal(signal.SIGINT, interrupt)
     return run([node_class(name) for name in names], wait, ["--ros-args", "--params-file", str(params)],
                together=together)

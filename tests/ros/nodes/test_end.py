@@ -34,10 +34,12 @@ class Waiting(AgentNode):
 LAUNCHED = "sys.exit(run_node(Waiting))"
 CHILD = "import eqa_nodes.nodes.agent, pathlib; from eqa_nodes.ros.process import run_nodes\n" \
         "eqa_nodes.nodes.agent.AgentNode = Waiting; sys.exit(run_nodes(['agent'], pathlib.Path('params.yaml')))"
+EARLY = "import time, eqa_nodes.ros.process as p\n" \
+        "p.print = lambda *said, **how: (time.sleep(1.0), print(*said, **how))\n" + CHILD  # interrupted before it waits
 
 
 @pytest.mark.parametrize(("number", "end"), [
-    (signal.SIGINT, LAUNCHED), (signal.SIGTERM, LAUNCHED), (signal.SIGINT, CHILD)])
+    (signal.SIGINT, LAUNCHED), (signal.SIGTERM, LAUNCHED), (signal.SIGINT, CHILD), (signal.SIGINT, EARLY)])
 def test_a_callback_that_waits_for_ever_does_not_keep_its_process(tmp_path: Path, number: signal.Signals,
                                                                   end: str) -> None:
     (tmp_path / "params.yaml").write_text("{}")
