@@ -121,26 +121,27 @@ class ReliableActionClient(ActionClient):
     """An action client that processes no reply while it sends: each request is registered before its reply."""
 
     def __init__(self, node: Any, action_type: Any, name: str, callback_group: Any) -> None:
+        # Both exist before the executor sees the client, during its construction; rclpy makes its own too late.
+        self._sending, self._lock = threading.RLock(), threading.Lock()
         deep = service_qos()
         super().__init__(node, action_type, name, callback_group=callback_group, goal_service_qos_profile=deep,
                          result_service_qos_profile=deep, cancel_service_qos_profile=deep,
                          feedback_sub_qos_profile=QoSProfile(depth=DEPTH))
-        self._lock = threading.RLock()  # rclpy's own lock, if it has one, is not reentrant
 
     def take_data(self) -> Any:
-        with self._lock:
+        with self._sending:
             return super().take_data()
 
     def send_goal_async(self, *args: Any, **kwargs: Any) -> Any:
-        with self._lock:
+        with self._sending:
             return super().send_goal_async(*args, **kwargs)
 
     def _cancel_goal_async(self, goal_handle: Any) -> Any:
-        with self._lock:
+        with self._sending:
             return super()._cancel_goal_async(goal_handle)
 
     def _get_result_async(self, goal_handle: Any) -> Any:
-        with self._lock:
+        with self._sending:
             return super()._get_result_async(goal_handle)
 
 
