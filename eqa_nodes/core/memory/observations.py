@@ -74,8 +74,8 @@ def _is_so(spell: ObjectSpell, kind: str, state: str) -> bool:
 def _stood_at(o: MemoryObject, thing: Thing, predicate: Thing) -> bool:
     """Return whether the place of an object is the one that a question names, if it names any."""
     room, support = predicate.room or thing.room, predicate.support or thing.support
-    there = not room or f" {canonical(o.room)}".endswith(f" {canonical(room)}")
-    return there and (support is None or canonical(o.attributes.get("support", "")) == canonical(support.kind))
+    stands_on = canonical(o.attributes.get("support", ""))
+    return fits_room(o.room, room) and (support is None or stands_on == canonical(support.kind))
 
 
 def _is_at(spell: ObjectSpell, thing: Thing, predicate: Thing) -> bool:

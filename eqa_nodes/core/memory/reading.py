@@ -143,15 +143,18 @@ class MemoryReader:
     def established(self, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
         """Return the objects without those that a detector may have misnamed.
 
-        No patrol has seen such an object in two looks, a patrol that saw it has seen another one of its name in two,
-        and the newest patrol has not seen it.
+        A single look has seen such an object, and not one of the newest patrol, when another one of its name was known
+        from several looks, by then or on the same patrol.
         """
         with self._lock, self._db.storage("read"):
             looks, patrols = {o.id: ledger.looks_by_patrol(self._db, o.id) for o in objects}, self.patrols()
-        newest_ns = patrols[-1].first_ns if patrols else 0
-        sure = {(canonical(name_of(o)), patrol) for o in objects for patrol, count in looks[o.id].items() if count > 1}
-        return [o for o in objects if max(looks[o.id].values(), default=0) > 1 or o.last_ns >= newest_ns
-                or sure.isdisjoint((canonical(name_of(o)), patrol) for patrol in looks[o.id])]
+        newest_ns, known = patrols[-1].first_ns if patrols else 0, dict[str, int]()  # name -> its first patrol
+        for o in objects:
+            if sum(looks[o.id].values()) > 1:
+                name, first = canonical(name_of(o)), min(looks[o.id])
+                known[name] = min(first, known.get(name, first))
+        return [o for o in objects if sum(looks[o.id].values()) != 1 or o.last_ns >= newest_ns
+                or min(looks[o.id]) < known.get(canonical(name_of(o)), FOR_EVER)]
 
     def history(self, object_id: int) -> list[PatrolOfObject]:
         """Return what each patrol knows of an object, oldest first, also that it was not looked at."""

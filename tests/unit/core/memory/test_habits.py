@@ -189,6 +189,14 @@ def test_a_name_that_no_patrol_has_seen_twice_is_a_misnaming(store: MemoryStore)
     assert answer(store, "What is missing?") == "nothing that I have seen"
 
 
+def test_a_thing_that_was_seen_once_and_then_moved_is_no_misnaming(store: MemoryStore) -> None:
+    look(store, 2, 9, "on")
+    for day in (3, 4):
+        look(store, day, 9, "on", "study")
+    assert answer(store, "Has the kettle moved since Monday morning?").startswith("yes: on the counter in the kitchen")
+    assert "moved" in answer(store, "What has changed since Monday morning?")
+
+
 def test_fewer_than_three_looks_are_no_habit(store: MemoryStore) -> None:
     for day in (2, 3):
         look(store, day, 9, "on")
