@@ -143,17 +143,18 @@ class MemoryReader:
     def established(self, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
         """Return the objects without those that a detector may have misnamed.
 
-        A single look has seen such an object, and not one of the newest patrol, when another one of its name was known
-        from several looks, by then or on the same patrol.
+        No patrol has seen such an object in two looks, the newest patrol has not seen it, and another one of its name
+        was known by then from two looks of one patrol.
         """
         with self._lock, self._db.storage("read"):
             looks, patrols = {o.id: ledger.looks_by_patrol(self._db, o.id) for o in objects}, self.patrols()
         newest_ns, known = patrols[-1].first_ns if patrols else 0, dict[str, int]()  # name -> its first patrol
         for o in objects:
-            if sum(looks[o.id].values()) > 1:
-                name, first = canonical(name_of(o)), min(looks[o.id])
-                known[name] = min(first, known.get(name, first))
-        return [o for o in objects if sum(looks[o.id].values()) != 1 or o.last_ns >= newest_ns
+            for patrol, count in looks[o.id].items():
+                if count > 1:
+                    name = canonical(name_of(o))
+                    known[name] = min(patrol, known.get(name, patrol))
+        return [o for o in objects if max(looks[o.id].values(), default=2) > 1 or o.last_ns >= newest_ns
                 or min(looks[o.id]) < known.get(canonical(name_of(o)), FOR_EVER)]
 
     def history(self, object_id: int) -> list[PatrolOfObject]:
