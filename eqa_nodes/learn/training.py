@@ -1,0 +1,238 @@
+"""Training of the perceiver: augmented batches, losses of pixels and instances, checkpoints that continue a run."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.ranges import Counted, Positive, check_ranges
+from eqa_nodes.core.settings import setting
+from eqa_nodes.learn.network import PerceiverNetwork, Sizes, pooled
+from eqa_nodes.learn.pool import Batch, Vocabulary, batches, vocabulary_of
+from eqa_nodes.learn.training_inputs import augmented, plain
+from eqa_nodes.learn.views import FIELDS
+
+FORMAT = 1
+_WEIGHTS = (0.5, 0.3, 0.2, 0.3, 0.2)  # of the heads' losses, by FIELDS; the pixels' loss has 1
+_SAMPLED = 2048  # pixels of a view whose kind counts in a step
+LEAST = 12  # pixels of the output that a segment needs
+_MISTAKEN = 4  # views of a batch whose wrongly named segments are shown to the heads
+_KEPT = 0.998  # share that the averaged weights keep in a step
+_STATE = FIELDS.index("state")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Settings of a training run. They belong to the run: a run that is continued keeps them."""
+
+    steps: Counted = setting(12000, "Number of steps.")
+    batch: Counted = setting(16, "Number of views in a step.")
+    rate: Positive = setting(2e-3, "Highest learning rate; it rises over the first 300 steps and then falls to 0.")
+    seed: int = setting(0, "Seed of weights, order and augmentation.")
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "training")
+
+
+class Losses(NamedTuple):
+    """Losses of one step: of pixels, and of the heads by FIELDS."""
+
+    pixels: Tensor
+    heads: tuple[Tensor, ...]
+
+    @property
+    def total(self) -> Tensor:
+        """Return the weighted sum."""
+        total = self.pixels
+        for weight, loss in zip(_WEIGHTS, self.heads, strict=True):
+            total = total + weight * loss
+        return total
+
+
+class Training:
+    """A training run in a folder: its checkpoint is `checkpoint.pt`, which continues the run to the same result.
+
+    step: number of steps done. Raises ConfigError for a checkpoint of another format or other settings.
+    """
+
+    def __init__(self, folder: Path, files: list[Path], config: TrainingConfig, device: str = "cpu") -> None:
+        self.folder, self.config, self.step = folder, config, 0
+        self._device = torch.device(device)
+        self._file = folder / "checkpoint.pt"
+        stored = self._stored()
+        self.vocabulary = Vocabulary(**stored["vocabulary"]) if stored else vocabulary_of(files)
+        torch.manual_seed(config.seed)
+        sizes = Sizes(*map(len, self.vocabulary.names()))
+        self.network = PerceiverNetwork(sizes).to(self._device, memory_format=torch.channels_last)
+        self.averaged = PerceiverNetwork(sizes).to(self._device, memory_format=torch.channels_last)
+        self.averaged.load_state_dict(self.network.state_dict())
+        self._optimiser = torch.optim.AdamW(self.network.parameters(), config.rate, weight_decay=1e-2)
+        if stored:
+            self.network.load_state_dict(stored["network"])
+            self.averaged.load_state_dict(stored["averaged"])
+            self._optimiser.load_state_dict(stored["optimiser"])
+            self.step = stored["step"]
+        self._possible = possible_states(self.vocabulary).to(self._device)
+        self._batches = batches(files, self.vocabulary, config.batch, config.seed, self.step)
+
+    def _stored(self) -> dict[str, Any] | None:
+        if not self._file.exists():
+            return None
+        stored: dict[str, Any] = torch.load(self._file, map_location=self._device, weights_only=True)
+        if stored.get("format") != FORMAT:
+            raise ConfigError(f"{self._file} has format {stored.get('format')}, and this version continues format "
+                              f"{FORMAT}: choose another folder")
+        if stored["config"] != asdict(self.config):
+            raise ConfigError(f"{self._file} was begun with {stored['config']}: continue with the same settings, or "
+                              "choose another folder")
+        return stored
+
+    def save(self) -> None:
+        """Write the checkpoint; the one before it is there until the new one is complete."""
+        part = self._file.with_suffix(".part")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        torch.save({"format": FORMAT, "config": asdict(self.config), "vocabulary": asdict(self.vocabulary),
+                    "network": self.network.state_dict(), "averaged": self.averaged.state_dict(),
+                    "optimiser": self._optimiser.state_dict(), "step": self.step}, part)
+        os.replace(part, self._file)
+
+    def steps(self) -> Iterator[tuple[int, Losses]]:
+        """Yield the number of each step that is left, after it is done, and its losses."""
+        while self.step < self.config.steps:
+            yield self.step + 1, self._advance(next(self._batches))
+
+    def _advance(self, batch: Batch) -> Losses:
+        rng = np.random.default_rng([self.config.seed, 1, self.step])
+        torch.manual_seed(self.config.seed * 1_000_003 + self.step)
+        for group in self._optimiser.param_groups:
+            group["lr"] = self.config.rate * rate_at(self.step, self.config.steps)
+        pictures, segments = augmented(batch, rng)
+        losses = self._losses(torch.from_numpy(pictures).to(self._device), torch.from_numpy(segments).to(self._device),
+                              torch.from_numpy(batch.classes).to(self._device))
+        self._optimiser.zero_grad()
+        losses.total.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
+        self._optimiser.step()
+        self.step += 1
+        self._average()
+        return losses
+
+    def _losses(self, pictures: Tensor, segments: Tensor, classes: Tensor) -> Losses:
+        network = self.network.train()
+        with torch.autocast(self._device.type, torch.bfloat16):
+            features = network.backbone(pictures.to(memory_format=torch.channels_last))
+        n, channels = features.shape[:2]
+        flat = features.permute(0, 2, 3, 1).reshape(-1, channels).float()
+        numbers = segments.reshape(n, -1)
+        chosen = _sample(numbers, len(classes))
+        pixels = functional.cross_entropy(network.kinds(flat[chosen]), classes[numbers.reshape(-1)[chosen], 0])
+        return Losses(pixels, self._of_heads(flat, numbers, classes))
+
+    def _of_heads(self, flat: Tensor, numbers: Tensor, classes: Tensor) -> tuple[Tensor, ...]:
+        """Return the losses of the heads over all instances, and over the segments that the pixels name wrongly."""
+        network, (n, per_view) = self.network, numbers.shape
+        whole = torch.where(numbers >= n, numbers, -1).reshape(-1)
+        some = min(_MISTAKEN, n) * per_view
+        with torch.no_grad():
+            said = network.kinds(flat[:some]).argmax(1)
+            truth = numbers.reshape(-1)[:some]
+            wrong = (said != classes[truth, 0]) & (said > 0)
+            pairs = torch.where(wrong, truth * len(self.vocabulary.kinds) + said, -1)
+            names, mistaken = pairs.unique(return_inverse=True)
+        offset = int(names[0] == -1)
+        sources = names[offset:] // len(self.vocabulary.kinds)
+        targets = torch.cat([classes, classes[sources]])
+        parts = torch.cat([torch.bincount(whole[whole >= 0], minlength=len(classes)),
+                           torch.bincount(mistaken, minlength=len(names))[offset:]])
+        both = torch.cat([pooled(flat, whole, len(classes)), pooled(flat[:some], mistaken - offset, len(sources))])
+        large = parts >= LEAST
+        if not bool(large.any()):
+            return tuple(flat.sum() * 0.0 for _ in FIELDS)
+        *logits, _ = network.heads(both[large])
+        targets = targets[large]
+        logits[_STATE] = logits[_STATE].masked_fill(~self._possible[targets[:, 0]], -1e4)
+        objects = targets[:, 0] > 0
+        return tuple(functional.cross_entropy(out, wanted) if k == 0 else
+                     functional.cross_entropy(out[objects], wanted[objects]) if bool(objects.any()) else out.sum() * 0
+                     for k, (out, wanted) in enumerate(zip(logits, targets.T, strict=True)))
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        kept = min(_KEPT, self.step / (self.step + 10))
+        for mean, now in zip(self.averaged.state_dict().values(), self.network.state_dict().values(), strict=True):
+            if mean.dtype.is_floating_point:
+                mean.lerp_(now, 1 - kept)
+            else:
+                mean.copy_(now)
+
+
+def rate_at(step: int, steps: int, rising: int = 300) -> float:
+    """Return the share of the learning rate at a step: linear to 1, then a cosine to 0."""
+    if step < rising:
+        return (step + 1) / rising
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - rising) / max(1, steps - rising))))
+
+
+def possible_states(vocabulary: Vocabulary) -> Tensor:
+    """Return (kinds, states) bool: which states a kind can have; "" only where it has none."""
+    possible = torch.zeros(len(vocabulary.kinds), len(vocabulary.states), dtype=torch.bool)
+    for k, kind in enumerate(vocabulary.kinds):
+        for state in vocabulary.states_of.get(kind, ("",)):
+            possible[k, vocabulary.states.index(state)] = True
+        if kind in vocabulary.states_of:
+            possible[k, 0] = True
+    return possible
+
+
+def _sample(numbers: Tensor, count: int) -> Tensor:
+    """Return indices of pixels: half of the probability is uniform, half is shared equally by a view's segments."""
+    n, per_view = numbers.shape
+    sizes = torch.bincount(numbers.reshape(-1), minlength=count)
+    present = torch.stack([row.unique().numel() * torch.ones((), device=row.device) for row in numbers])
+    weights = 0.5 / per_view + 0.5 / (present[:, None] * sizes[numbers])
+    ends = weights.double().cumsum(1)
+    drawn = torch.rand(n, _SAMPLED, dtype=torch.float64, device=numbers.device) * ends[:, -1:]
+    index = torch.searchsorted(ends, drawn).clamp(max=per_view - 1)
+    return (index + torch.arange(n, device=numbers.device)[:, None] * per_view).reshape(-1)
+
+
+@torch.no_grad()
+def accuracy(network: PerceiverNetwork, vocabulary: Vocabulary, shown: Iterator[Batch], count: int
+             ) -> Mapping[str, float]:
+    """Return shares over `count` batches without augmentation: right pixels ("pixels"), pixels of objects ("objects"),
+    and right instances by field, of those that the truth names."""
+    network.eval()
+    right, total = np.zeros(2 + len(FIELDS)), np.zeros(2 + len(FIELDS))
+    possible = possible_states(vocabulary)
+    for _ in range(count):
+        batch = next(shown)
+        features = network.backbone(torch.from_numpy(plain(batch)))
+        flat = features.permute(0, 2, 3, 1).reshape(-1, features.shape[1])
+        classes, numbers = torch.from_numpy(batch.classes), torch.from_numpy(batch.segments).reshape(-1)
+        truth = classes[numbers, 0]
+        same = network.kinds(flat).argmax(1) == truth
+        for k, where in enumerate((torch.ones_like(same), truth > 0)):
+            right[k] += int(same[where].sum())
+            total[k] += int(where.sum())
+        whole = torch.where(numbers >= len(batch.rgb), numbers, -1)
+        large = torch.bincount(whole[whole >= 0], minlength=len(classes)) >= LEAST
+        *logits, _ = network.heads(pooled(flat, whole, len(classes))[large])
+        wanted = classes[large]
+        logits[_STATE] = logits[_STATE].masked_fill(~possible[wanted[:, 0]], -1e4)
+        for k, out in enumerate(logits):
+            known = wanted[:, k] > 0
+            right[2 + k] += int((out.argmax(1) == wanted[:, k])[known].sum())
+            total[2 + k] += int(known.sum())
+    return {name: float(r / t) if t else math.nan
+            for name, r, t in zip(("pixels", "objects", *FIELDS), right, total, strict=True)}
+
