@@ -1,6 +1,6 @@
 """Training views of labelled scenes: images as robots see them, with what each pixel belongs to.
 
-SceneViews are drawn in any scene whose simulator has labels and a camera that can be placed freely: built-in houses, mesh
+Views are drawn in any scene whose simulator has labels and a camera that can be placed freely: built-in houses, mesh
 scenes with a file of labels, Habitat scenes with semantics. Camera height, tilt and field of view differ from view to
 view as they do between robots. Each scene is one compressed file, so that an interrupted run continues where it ended.
 """
