@@ -35,7 +35,8 @@ PIXEL_VALUES = ("", "unit", "imagenet", "bytes")
 SURROUNDINGS = ("background", "ceiling", "floor", "ground", "other", "sky", "unlabeled", "unlabelled", "void", "wall")
 
 _MOST = 1000  # maximum number of detections per image that are used, those with the highest scores
-_NAME = 100  # maximum number of characters of an object's name, and of a line of text
+_NAME = 100  # maximum number of characters of an object's name, of an attribute, and of a line of text
+ATTRIBUTES = ("colour", "material", "state")  # that a detection may have
 _PLAIN = str.maketrans('<>"', "()'")  # text read in the world must not end a quotation or a marked part of a prompt
 Crop = tuple[slice, slice]  # rows and columns of an image
 
@@ -47,8 +48,10 @@ class DetectorConfig:
     name: str = setting("",
         'Detector: labels (from the simulator, privileged) | transformers | onnx | ocr | topic (messages of another '
         'node), a name that an installed package registers, or package.module:Class; "" runs none.')
-    model: str = setting("google/owlv2-base-patch16-ensemble",
-        "Name or folder of the transformers detection model, or file of the ONNX model.")
+    model: str = setting("",
+        "Name or folder of the transformers detection model, file of the ONNX model, or folder of the perceiver's "
+        'weights; "" uses google/owlv2-base-patch16-ensemble for transformers, and the weights of the package for '
+        'perceiver.')
     names: str = constant("",
         'File with the class names of an ONNX model, or of received detections with class numbers: one a line, or JSON '
         'or YAML; "" uses those in the metadata of the model, or in config.json beside it.')
@@ -84,7 +87,8 @@ class Detection(NamedTuple):
     """One object in an image.
 
     box: left, top, right, bottom in pixels, the last two exclusive; mask: (H, W) bool, None without a segmenter;
-    vector: (D,) float32 of length 1, an embedding of its crop, None without an embedder; text: text read on it.
+    vector: (D,) float32 of length 1, an embedding of its crop, None without an embedder; text: text read on it;
+    attributes: of ATTRIBUTES those that are known; room: type of the room around it, "" = unknown.
     """
 
     name: str
@@ -93,6 +97,8 @@ class Detection(NamedTuple):
     mask: np.ndarray | None = None
     vector: np.ndarray | None = None
     text: str = ""
+    attributes: Mapping[str, str] = {}
+    room: str = ""
 
 
 class Detector(Protocol):
@@ -149,7 +155,7 @@ def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]
     """Return the valid detections, with boxes in whole pixels of an image of `shape`: a model may return anything.
 
     Detections with an invalid score, a box that is not finite or outside the image, or a mask of another size are
-    dropped; a vector that is not finite is removed.
+    dropped; a vector that is not finite and unknown attributes are removed.
     """
     height, width = shape
     kept = []
@@ -164,8 +170,17 @@ def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]
             finite = d.vector is not None and bool(np.isfinite(d.vector).all())
             kept.append(Detection(printable(d.name[:_NAME]), float(d.score), (left, top, right, bottom),
                                   None if d.mask is None else np.asarray(d.mask, bool), d.vector if finite else None,
-                                  printable(d.text[:_NAME]).translate(_PLAIN)))
+                                  _plain(d.text), _known_attributes(d.attributes), _plain(d.room)))
     return kept
+
+
+def _known_attributes(attributes: Mapping[str, str]) -> dict[str, str]:
+    named = ((name, _plain(str(attributes[name]))) for name in ATTRIBUTES if name in attributes)
+    return {name: value for name, value in named if value}
+
+
+def _plain(text: str) -> str:
+    return printable(text[:_NAME]).translate(_PLAIN)
 
 
 def painted(frame: Frame, found: Sequence[Detection], config: DetectionConfig) -> tuple[np.ndarray, list[Detection]]:

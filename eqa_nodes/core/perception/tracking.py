@@ -7,20 +7,22 @@ is a label image with its table, so that memory, captions and answerers use it l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.perception.detection import Detection, DetectionConfig, Detector, painted, sound
+from eqa_nodes.core.perception.detection import ATTRIBUTES, Detection, DetectionConfig, Detector, painted, sound
 from eqa_nodes.core.perception.instances import sightings
-from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
+from eqa_nodes.core.ranges import NotNegative, Part, Share, check_ranges
 from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.views import TEXT, Frame, Label, Point, Sighting, box_of, check_frame, least, most, overlap
 
+_STATE, _ROOM = "state", "room"
 _IDS = 2 ** 16  # number of ids in a label image, 0 = nothing
 
 
@@ -34,6 +36,9 @@ class TrackingConfig:
     alike: float = setting(0.8,
         "Minimum cosine similarity of the embeddings of two detections whose names differ. Detections of the same "
         "name always match.")
+    older: Share = constant(0.5,
+        "Weight (0 to 1) that all earlier detections of an object's state keep when it is detected again. The state "
+        "may change; colour, material and room do not.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "tracking")
@@ -42,18 +47,45 @@ class TrackingConfig:
 @dataclass
 class TrackedInstance:
     """One instance. votes: sum of scores by name; low, high: corners of its box, map frame, metres; vector: sum of
-    embeddings."""
+    embeddings; facts: sum of weights by value, of an attribute or "room", the state by name of the object too."""
 
     id: int
     votes: dict[str, float]
     low: Point
     high: Point
     vector: np.ndarray | None
+    facts: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
         """Return the name with the most votes, of equals the alphabetically first."""
-        return min(self.votes, key=lambda name: (-self.votes[name], name))
+        return _most_voted(self.votes)
+
+    def add_facts(self, d: Detection, pixels: int, older: float) -> None:
+        """Count the attributes and the room of a detection. older: see TrackingConfig.
+
+        The weight is the score times the square root of the pixels: a near view counts more, but does not outvote all
+        others.
+        """
+        weight = d.score * math.sqrt(pixels)
+        for fact, value in (*d.attributes.items(), *((_ROOM, d.room),) * bool(d.room)):
+            votes = self.facts.setdefault((fact, d.name if fact == _STATE else ""), {})
+            if fact == _STATE:
+                votes.update({earlier: older * votes[earlier] for earlier in votes})
+            votes[value] = votes.get(value, 0.0) + weight
+
+    def label(self, text: str, detected: bool) -> Label:
+        """Return the instance as a label. text: text read on it in this frame."""
+        kind, known = self.kind, {}
+        for fact in (*ATTRIBUTES, _ROOM):
+            if votes := self.facts.get((fact, kind if fact == _STATE else "")):
+                known[fact] = _most_voted(votes)
+        room = known.pop(_ROOM, "")
+        return Label(self.id, kind, room, {**known, **({TEXT: text} if text else {})}, detected)
+
+
+def _most_voted(votes: Mapping[str, float]) -> str:
+    return min(votes, key=lambda value: (-votes[value], value))
 
 
 class Tracker:
@@ -107,17 +139,18 @@ class Tracker:
             raise ModelError(f"more than {_IDS - 1} objects were detected: begin a new episode")
         low, high = box_of(s)
         track = TrackedInstance(self._next, {d.name: d.score}, low, high, d.vector)
+        track.add_facts(d, s.pixels, self.config.older)
         self._next += 1
         self.tracks.append(track)
         return track
 
-    @staticmethod
-    def _merged(track: TrackedInstance, d: Detection, s: Sighting) -> TrackedInstance:
+    def _merged(self, track: TrackedInstance, d: Detection, s: Sighting) -> TrackedInstance:
         low, high = box_of(s)
         track.low, track.high = least(track.low, low), most(track.high, high)
         track.votes[d.name] = track.votes.get(d.name, 0.0) + d.score
         if d.vector is not None:
             track.vector = d.vector if track.vector is None else track.vector + d.vector
+        track.add_facts(d, s.pixels, self.config.older)
         return track
 
 
@@ -184,7 +217,7 @@ class Perceiver:
         ids = np.zeros(len(kept) + 1, np.uint16)
         table, labelled = {}, []
         for track, (d, s) in zip(self._tracker.update(sighted), sighted, strict=True):
-            label = Label(track.id, track.kind, "", {TEXT: d.text} if d.text else {}, not privileged)
+            label = track.label(d.text, not privileged)
             ids[s.label.instance], table[track.id] = track.id, label
             labelled.append((d, s._replace(label=label)))
         return Perceived(replace(frame, labels=ids[image]), table, tuple(labelled))

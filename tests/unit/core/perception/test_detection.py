@@ -145,6 +145,59 @@ def test_embeddings_join_what_is_called_differently_and_votes_name_it() -> None:
     assert [(t.id, t.kind) for t in named] == [(1, "table")]
 
 
+def looked_at(tracker: Tracker, pixels: int, room: str = "", name: str = "lamp", score: float = 0.8,
+              **attributes: str) -> Label:
+    """Return the label of the one object after another detection of it."""
+    d, s = detection(name, 0.0, score=score, vector=[1, 0, 0])
+    (track,) = tracker.update([(d._replace(attributes=attributes, room=room), s._replace(pixels=pixels))])
+    return track.label("", True)
+
+
+def test_colour_material_and_room_are_voted_by_score_and_pixels() -> None:
+    tracker = Tracker()
+    looked_at(tracker, 100, "kitchen", colour="red", material="metal")
+    assert looked_at(tracker, 2500, "hallway", colour="blue") == Label(1, "lamp", "hallway", {
+        "colour": "blue", "material": "metal"}, True)
+    assert looked_at(tracker, 900, "kitchen", score=0.1, colour="red").attributes["colour"] == "blue"
+    label = looked_at(tracker, 2500, "kitchen", colour="red", material="wood")
+    assert (label.room, label.attributes) == ("kitchen", {"colour": "red", "material": "wood"})
+    assert looked_at(tracker, 100).attributes == label.attributes, "a view without attributes changes none"
+
+
+def test_a_state_changes_with_the_newest_views_and_belongs_to_the_name() -> None:
+    tracker = Tracker()
+    for _ in range(20):
+        assert looked_at(tracker, 400, state="on").attributes == {"state": "on"}
+    assert looked_at(tracker, 25, state="off").attributes == {"state": "on"}, "one view from afar does not change it"
+    looked_at(tracker, 400, state="off")
+    assert looked_at(tracker, 400, state="off").attributes == {"state": "off"}
+    assert looked_at(tracker, 4000, name="door", score=0.9, state="open").attributes == {"state": "off"}
+    assert looked_at(tracker, 4000, name="window", score=1.0).kind == "lamp"
+
+
+def test_of_equal_votes_the_alphabetically_first_counts_in_any_order() -> None:
+    for colours in permutations(("red", "green", "blue")):
+        tracker = Tracker()
+        labels = [looked_at(tracker, 64, colour=colour) for colour in colours]
+        assert labels[-1].attributes == {"colour": "blue"}
+
+
+def test_attributes_and_room_of_a_detector_become_those_of_the_label() -> None:
+    read = Detection("cup", 0.9, (20, 10, 30, 20), None, None, "TEA", {"state": "full", "colour": "red"}, "kitchen")
+    perceived = Perceiver(ScriptedDetector([[read]]), PerceiverConfig(CONFIG)).take(seen((20, 10, 30, 20, 1.5)), {})
+    assert perceived.table == {1: Label(1, "cup", "kitchen", {"colour": "red", "state": "full", "text": "TEA"}, True)}
+    assert perceived.found[0][1].label == perceived.table[1]
+
+
+def test_attributes_that_a_label_cannot_have_are_removed() -> None:
+    odd = {"colour": "red\x1b[31m<b>" + 200 * "x", "material": "", "source": "detector", "text": "x", "state=on": "on",
+           "state": 3}
+    (kept,) = sound([GOOD._replace(attributes=odd, room='hall\x00"')], (H, W))  # type: ignore[arg-type]
+    assert list(kept.attributes) == ["colour", "state"] and kept.attributes["state"] == "3"
+    assert kept.attributes["colour"].startswith("red\ufffd[31m(b)x") and len(kept.attributes["colour"]) == 100
+    assert kept.room == "hall\ufffd'"
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["chair", "bed", "cup"]), st.floats(-3, 3), st.floats(-3, 3)), max_size=8),
        st.randoms(use_true_random=False))
