@@ -96,11 +96,12 @@ class ModelOptions:
 class DetectorOptions:
     """A detector and its models."""
 
-    detector: str = option("", "detector that gives memory its labels: transformers, onnx, or labels (the simulator's, "
-                           "privileged) (default: none)", metavar="NAME",
-                           complete=listed("DETECTORS"))
-    detector_model: str = option("", "name or folder of the detector's model, or ONNX file (default: "
-                                 "google/owlv2-base-patch16-ensemble)", metavar="MODEL", rare=True)
+    detector: str = option("", "detector that gives memory its labels: perceiver (for the built-in houses), "
+                           "transformers, onnx, or labels (the simulator's, privileged) (default: none)",
+                           metavar="NAME", complete=listed("DETECTORS"))
+    detector_model: str = option("", "name or folder of the detector's model, or ONNX file (default: for transformers "
+                                 "google/owlv2-base-patch16-ensemble, for perceiver the weights in the package)",
+                                 metavar="MODEL", rare=True)
     detector_names: str = option("", "file with the class names of an ONNX model (default: those in its metadata)",
                                  metavar="FILE", rare=True)
     segmenter: str = option("", "model that gives masks, such as facebook/sam-vit-base (default: none)",

@@ -101,6 +101,7 @@ DETECTORS = Registry("detector", "eqa_nodes.detectors", {
     "labels": "eqa_nodes.perception.oracle:LabelDetector",
     "onnx": "eqa_nodes.perception.onnx_detector:OnnxDetector",
     "ocr": "eqa_nodes.perception.ocr:TextDetector",
+    "perceiver": "eqa_nodes.perception.perceiver:HousePerceiver",
     "topic": "eqa_nodes.perception.received:ReceivedDetector",
     "transformers": "eqa_nodes.perception.zero_shot:ZeroShotDetector",
 }, DetectorTraits())

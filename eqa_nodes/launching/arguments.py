@@ -40,7 +40,8 @@ def _common(agent: str, params: str) -> dict[str, Argument]:
         "policy": Argument("", "exploration policy; empty: the agent's own"),
         "model": Argument("", "name of the model; empty: EQA_VLM_MODEL. A key comes from EQA_VLM_API_KEY alone"),
         "model_url": Argument("", "its OpenAI-compatible endpoint; empty: EQA_VLM_BASE_URL"),
-        "detector": Argument("", "gives memory labels: transformers, onnx, topic (docs/perception.md); empty: none"),
+        "detector": Argument("", "gives memory labels: perceiver, transformers, onnx, topic (docs/perception.md); "
+                                 "empty: none"),
         "reconstruct": Argument("false", "publish the surfaces of the place on the topic reconstruction; needs Open3D",
                                 YES_NO),
         "folder": Argument("", "where memory, bags and parameters of this run go; empty: its own, runs/launch/TIME"),

@@ -1,4 +1,4 @@
-"""A model in an ONNX file that takes one colour image, run by onnxruntime."""
+"""ONNX files run by onnxruntime, and models among them that take one colour image."""
 
 from __future__ import annotations
 
@@ -30,6 +30,39 @@ class PixelValues(NamedTuple):
 _PIXELS = {"unit": PixelValues(), "imagenet": PixelValues(1 / 255, *_IMAGENET), "bytes": PixelValues(1.0)}
 
 
+class OnnxSession:
+    """An ONNX file that is run with a fixed order of computation. The constructor raises ConfigError, MissingExtra.
+
+    metadata: the text values in the file; inputs, outputs: their names, shapes and types.
+    """
+
+    def __init__(self, file: Path, device: str = "", threads: int = 1) -> None:
+        """device: as in DetectorConfig."""
+        self.file = file
+        self._session = _opened(file, device, threads)
+        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+        self.inputs: list[Any] = self._session.get_inputs()
+        self.outputs: list[Any] = self._session.get_outputs()
+
+    def run(self, feed: dict[str, np.ndarray], given: str, checked: bool = True) -> dict[str, np.ndarray]:
+        """Return the outputs by name; floats are float32. given: what is fed, for messages.
+
+        Raises ModelError if the library fails or, if checked, an output has values that are no numbers.
+        """
+        names = [node.name for node in self.outputs]
+        try:
+            made = self._session.run(names, feed)
+        except Exception as error:  # the library's errors have no common class of their own
+            raise ModelError(f"{self.file.name} failed for {given}: {_reason(error)}") from error
+        outputs = {n: o.astype(np.float32) if o.dtype.kind == "f" else o
+                   for n, o in zip(names, made, strict=True) if isinstance(o, np.ndarray)}
+        for name, output in outputs.items():
+            if checked and output.dtype.kind == "f" and np.isnan(output).any():
+                raise ModelError(f"{self.file.name} returned {name} with values that are not a number (NaN): check the "
+                                 "export, for instance without half precision")
+        return outputs
+
+
 class OnnxModel:
     """A model with its metadata. The constructor raises ConfigError, MissingExtra; `run` raises ModelError.
 
@@ -39,8 +72,8 @@ class OnnxModel:
 
     def __init__(self, config: DetectorConfig) -> None:
         self.file = _model_file(config.model)
-        self._session = _session(self.file, config)
-        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+        self._session = OnnxSession(self.file, config.device, config.threads)
+        self.metadata = self._session.metadata
         self.processor = _processor_beside(self.file)
         self._picture = self._picture_input()
         self._others = self._further_inputs()
@@ -53,18 +86,7 @@ class OnnxModel:
         Raises ModelError if the library fails or, if checked, an output has values that are no numbers.
         """
         height, width = picture.shape[:2]
-        names = [node.name for node in self._session.get_outputs()]
-        try:
-            made = self._session.run(names, self._feed(picture))
-        except Exception as error:  # the library's errors have no common class of their own
-            raise ModelError(f"{self.file.name} failed for a picture of {width}x{height}: {_reason(error)}") from error
-        outputs = {n: o.astype(np.float32) if o.dtype.kind == "f" else o
-                   for n, o in zip(names, made, strict=True) if isinstance(o, np.ndarray)}
-        for name, output in outputs.items():
-            if checked and output.dtype.kind == "f" and np.isnan(output).any():
-                raise ModelError(f"{self.file.name} returned {name} with values that are not a number (NaN): check the "
-                                 "export, for instance without half precision")
-        return outputs
+        return self._session.run(self._feed(picture), f"a picture of {width}x{height}", checked)
 
     def _feed(self, picture: np.ndarray) -> dict[str, np.ndarray]:
         """Return the values of all inputs: the picture, its size, and a mask of the pixels that are not padding."""
@@ -83,7 +105,7 @@ class OnnxModel:
 
     def _picture_input(self) -> Any:
         """Return the input for the picture. Raises ConfigError if there is none for one colour image."""
-        inputs = self._session.get_inputs()
+        inputs = self._session.inputs
         for node in inputs:
             if node.type in _TYPES and len(node.shape) == 4:
                 batch, colours = node.shape[:2]
@@ -95,7 +117,7 @@ class OnnxModel:
 
     def _further_inputs(self) -> list[Any]:
         """Return the inputs besides the picture. Raises ConfigError for an unknown one."""
-        others = [node for node in self._session.get_inputs() if node.name != self._picture.name]
+        others = [node for node in self._session.inputs if node.name != self._picture.name]
         for node in others:
             if (node.name, len(node.shape)) not in (("orig_target_sizes", 2), ("pixel_mask", 3)):
                 raise ConfigError(f"{self.file.name} has the unknown input {node.name} {shape_text(node.shape)}: known "
@@ -149,14 +171,14 @@ def _model_file(name: str) -> Path:
     return file
 
 
-def _session(file: Path, config: DetectorConfig) -> Any:
+def _opened(file: Path, device: str, threads: int) -> Any:
     """Return a session of the library with a fixed order of computation. Raises ConfigError, MissingExtra."""
     try:
         import onnxruntime
     except ImportError as error:
         raise MissingExtra(error.name or "onnxruntime", "onnx") from error
-    providers, options = _providers(onnxruntime, config.device), onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = config.threads, 1
+    providers, options = _providers(onnxruntime, device), onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.use_deterministic_compute, options.log_severity_level = True, 3
     try:

@@ -17,6 +17,8 @@ from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.loading import BoxSegmenter, LoadedModel, PictureEmbedder, load
 
+DEFAULT_MODEL = "google/owlv2-base-patch16-ensemble"
+
 
 class Raw(NamedTuple):
     """A model's output for one image. boxes: (n, 4) left, top, right, bottom in pixels; scores, names: (n,)."""
@@ -34,9 +36,10 @@ class ZeroShotDetector:
 
     def __init__(self, config: DetectorConfig, vocabulary: Sequence[str]) -> None:
         self._config, self._vocabulary = config, list(vocabulary)
-        self._model = load("AutoModelForZeroShotObjectDetection", config.model, config)
+        name = config.model or DEFAULT_MODEL
+        self._model = load("AutoModelForZeroShotObjectDetection", name, config)
         if self._model.kind not in READERS:
-            raise ConfigError(unknown(f"architecture of the detector {config.model!r},", self._model.kind, READERS))
+            raise ConfigError(unknown(f"architecture of the detector {name!r},", self._model.kind, READERS))
         self._segmenter = BoxSegmenter(config) if config.segmenter else None
         self._embedder = PictureEmbedder(config) if config.embedder else None
 

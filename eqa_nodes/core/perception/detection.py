@@ -46,8 +46,9 @@ class DetectorConfig:
     """Settings of a detector."""
 
     name: str = setting("",
-        'Detector: labels (from the simulator, privileged) | transformers | onnx | ocr | topic (messages of another '
-        'node), a name that an installed package registers, or package.module:Class; "" runs none.')
+        'Detector: labels (from the simulator, privileged) | perceiver (weights in the package, for the built-in '
+        'houses) | transformers | onnx | ocr | topic (messages of another node), a name that an installed package '
+        'registers, or package.module:Class; "" runs none.')
     model: str = setting("",
         "Name or folder of the transformers detection model, file of the ONNX model, or folder of the perceiver's "
         'weights; "" uses google/owlv2-base-patch16-ensemble for transformers, and the weights of the package for '

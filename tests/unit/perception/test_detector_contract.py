@@ -50,6 +50,13 @@ def test_onnx(layout: str, tmp_path: Path) -> None:
     assert check_detector(lambda: open_detector(DetectorConfig("onnx", str(file)), ())) > 4
 
 
+def test_perceiver(tmp_path: Path) -> None:
+    from tests.fixtures.perceiver_weights import save_weights
+
+    folder = str(save_weights(tmp_path))
+    assert check_detector(lambda: open_detector(DetectorConfig("perceiver", folder), ())) > 4
+
+
 class Told(ReceivedDetector):
     """Gets a message about each image before it is asked for its detections."""
 

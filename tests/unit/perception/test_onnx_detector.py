@@ -161,7 +161,9 @@ def error_of(file: Path, **settings: Any) -> str:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    assert "google/owlv2" in error_of(Path(DetectorConfig().model)) and "--detector-model" in error_of(tmp_path)
+    assert "--detector-model" in error_of(tmp_path) and "'a-model'" in error_of(Path("a-model"))
+    with pytest.raises(ConfigError, match="needs the file of a model, and '' is none"):
+        open_detector(DetectorConfig("onnx"), ())
     (tmp_path / "m.onnx").write_bytes(b"no model at all")
     assert "m.onnx' cannot be loaded by onnxruntime" in error_of(tmp_path / "m.onnx")
     whole = save_onnx(tmp_path / "w.onnx", "yolo8").read_bytes()
