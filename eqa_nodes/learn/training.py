@@ -120,7 +120,7 @@ class Training:
         losses = self._losses(torch.from_numpy(pictures).to(self._device), torch.from_numpy(segments).to(self._device),
                               torch.from_numpy(batch.classes).to(self._device))
         self._optimiser.zero_grad()
-        losses.total.backward()  # type: ignore[no-untyped-call]
+        losses.total.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
         self._optimiser.step()
         self.step += 1

@@ -52,6 +52,6 @@ def augmented(batch: Batch, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
 def _blurred(rgb: np.ndarray, horizontal: bool) -> np.ndarray:
     """Return an image (H, W, 3) blurred over five pixels of a row, as by a turning camera, or three by three."""
     if horizontal:
-        return sum(np.roll(rgb, k, 1) for k in range(-2, 3)) * np.float32(0.2)  # type: ignore[return-value]
+        return sum(np.roll(rgb, k, 1) for k in range(-2, 3)) * np.float32(0.2)
     rows = (np.roll(rgb, 1, 0) + rgb + np.roll(rgb, -1, 0)) * np.float32(1 / 3)
     return np.asarray((np.roll(rows, 1, 1) + rows + np.roll(rows, -1, 1)) * np.float32(1 / 3))

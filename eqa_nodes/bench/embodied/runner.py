@@ -11,10 +11,11 @@ from eqa_nodes.bench.embodied.loop import MAX_STEPS, StepLog, TaskAgent, TaskOut
 from eqa_nodes.bench.embodied.results import write_result
 from eqa_nodes.bench.embodied.tasks import task_in
 from eqa_nodes.bench.embodied.world import SimulatedWorld
+from eqa_nodes.core.memory.keyframes import small_jpeg
 from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
-from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.types.trace import EpisodeTrace, Moment, TraceDecision
 
 
 class TaskRunner:
@@ -71,9 +72,10 @@ def _summary(outcome: TaskOutcome) -> str:
 
 
 def _trace(sample: Sample, outcome: TaskOutcome, answer: Answer) -> EpisodeTrace:
-    """Return the episode for the report: one pose and one decision per step."""
+    """Return the episode for the report: one pose, one view and one decision per step."""
     stamps = [frame.stamp_ns for frame in outcome.frames]
     poses = list(zip(stamps, outcome.poses, strict=True))
     decisions = [TraceDecision(stamps[log.step], outcome.poses[log.step], outcome.poses[log.step + 1],
                                f"{log.action or log.unusable}: {log.feedback}") for log in outcome.steps]
-    return EpisodeTrace(sample.question, poses, decisions, answer=answer)
+    moments = [Moment(frame.stamp_ns, small_jpeg(frame.rgb)) for frame in outcome.frames]
+    return EpisodeTrace(sample.question, poses, decisions, answer=answer, view=moments[-1].view, moments=moments)

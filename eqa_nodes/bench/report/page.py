@@ -116,9 +116,14 @@ class Failures(NamedTuple):
 
 
 def mark_of(prediction: Prediction, score: QuestionScore | None) -> str:
-    """Return the mark as a class of the page: 1..5, failed, unscored or unmarked (not scored yet)."""
+    """Return the mark as a class of the page: 1..5, failed, unscored or unmarked (not scored yet).
+
+    A task is done or undone: its predicates need no judge.
+    """
     if prediction.failed:
         return "failed"
+    if prediction.predicates:
+        return "done" if all(prediction.predicates) else "undone"
     if score is None:
         return "unmarked"
     return "unscored" if score.sigma is None else f"{score.sigma:.0f}"
@@ -128,8 +133,7 @@ def episode_row(number: int, sample: Sample, prediction: Prediction, score: Ques
                 href: str) -> EpisodeRow:
     """Return the row of an episode in the index."""
     answer, mark = prediction.answer, mark_of(prediction, score)
-    unscored = mark == "unscored" and (score is None or score.judged)  # a task is done or not, and needs no mark
-    status = mark if mark == "failed" or unscored else "abstained" if answer.abstained else "answered"
+    status = mark if mark in ("failed", "unscored") else "abstained" if answer.abstained else "answered"
     text = " ".join((sample.id, sample.scene, sample.question, sample.answer, answer.text, answer.message)).lower()
     short = answer.text if len(answer.text) <= _ANSWER else answer.text[:_ANSWER - 2] + " …"
     r = answer.receipt
@@ -267,6 +271,14 @@ class Card:
         """Return the mark as a class of the page."""
         return mark_of(self.prediction, self.score)
 
+    @property
+    def mark_said(self) -> str:
+        """Return the mark in words."""
+        mark, predicates = self.mark, self.prediction.predicates
+        if mark in ("done", "undone"):
+            return "done" if mark == "done" else f"{sum(predicates)} of {len(predicates)} done"
+        return f"mark {mark}" if mark in "12345" else mark
+
 
 def write_report(run: Path, scan: bool = False) -> Path:
     """Write report.html into a run directory and return its path.
@@ -346,11 +358,15 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     proof = {e.keyframe_id: e.note for e in prediction.answer.evidence}
     first = next((k for e in prediction.answer.evidence for k in views if k.id == e.keyframe_id), None)
     begin = views[0].stamp_ns if views else 0
-    strip = tuple(images.picture(k, _caption(k, begin), k.id in proof, _THUMB_PX) for k in _spread(views, proof))
+    strip = tuple(images.picture(k.jpeg, _caption(k, begin), k.id in proof, _THUMB_PX) for k in _spread(views, proof))
+    if trace and prediction.predicates:
+        strip = tuple(images.picture(trace.moments[i].view, f"after {i} step{'s' if i != 1 else ''}", False, _THUMB_PX)
+                      for i in _evenly(len(trace.moments), STRIP))
     evidence = None
     if first is not None:
         drawn_in = replace(first, jpeg=proof_picture(first, proof[first.id], trace.calls if trace else ()))
-        evidence = images.picture(drawn_in, shown_note(proof[first.id]) or _caption(first, begin), True, _EVIDENCE_PX)
+        evidence = images.picture(drawn_in.jpeg, shown_note(proof[first.id]) or _caption(first, begin), True,
+                                  _EVIDENCE_PX)
         evidence = replace(evidence, outlines=outlines(first, proof[first.id]) if evidence.src else ())
     drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
     why = why_of(trace, f"q{number}-ground", sample.target, images.address) if trace and trace.decisions else None
@@ -364,9 +380,14 @@ def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:
     """Return up to STRIP views: the evidence, and others at even intervals, oldest first."""
     proofs = [k for k in views if k.id in proof][:STRIP]
     others = [k for k in views if k.id not in proof]
-    n = min(STRIP - len(proofs), len(others))
-    picked = [others[round(i * (len(others) - 1) / max(1, n - 1))] for i in range(n)]
+    picked = [others[i] for i in _evenly(len(others), STRIP - len(proofs))]
     return sorted(proofs + picked, key=lambda k: k.id)
+
+
+def _evenly(count: int, most: int) -> list[int]:
+    """Return at most `most` of `count` indices at even intervals, the first and the last among them."""
+    n = min(most, count)
+    return [round(i * (count - 1) / max(1, n - 1)) for i in range(n)]
 
 
 def _caption(view: Keyframe, begin_ns: int) -> str:
@@ -380,10 +401,10 @@ class _Images:
     def __init__(self, run: Path, embed: bool) -> None:
         self._run, self._embed = run, embed
 
-    def picture(self, view: Keyframe, caption: str, proves: bool, width: int) -> CardImage:
-        """Return a key image, at most `width` pixels wide."""
+    def picture(self, jpeg: bytes, caption: str, proves: bool, width: int) -> CardImage:
+        """Return an image of a card, at most `width` pixels wide."""
         try:
-            data = shrunk(view.jpeg, width)
+            data = shrunk(jpeg, width)
         except BadFrame as error:
             return CardImage("", f"{caption}: image cannot be read ({error})", proves)
         width, height = size_of(data)

@@ -36,11 +36,27 @@ def listed(words: Sequence[str]) -> str:
 
 
 def _sentences(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str]:
+    if prediction.predicates and not prediction.failed:
+        yield from _of_a_task(prediction, trace)
+        return
     if trace.poses or trace.keyframes:
         yield from _on_the_way(prediction, trace) if had_robot(prediction, trace) else _looked_through(trace)
         if pictures := sum(len(call.pictures) for call in trace.calls if call.kind in _ASKED):
             yield f"A model was asked {_times(len(trace.calls))} and saw {_counted(pictures, 'picture')}."
     yield from _end(prediction, trace, weak)
+
+
+def _of_a_task(prediction: Prediction, trace: EpisodeTrace) -> Iterator[str]:
+    """Say what was done at the first and the last step, and how many predicates are true."""
+    answer, steps = prediction.answer, [decision.reason for decision in trace.decisions]
+    taken = _counted(len(steps), "step")
+    yield f"The robot drove {answer.receipt.metres:.1f} m in {taken}." if steps else "The robot took no step."
+    if steps:
+        yield f"The first was: {steps[0]}." + (f" The last was: {steps[-1]}." if len(steps) > 1 else "")
+    true, all_of = sum(prediction.predicates), len(prediction.predicates)
+    yield f"{true} of {_counted(all_of, 'predicate')} {_is(true)} true."
+    if "; " in answer.message:
+        yield f"Of the steps {answer.message.partition('; ')[2].rstrip('.')}."
 
 
 def _looked_through(trace: EpisodeTrace) -> Iterator[str]:

@@ -17,6 +17,7 @@ from eqa_nodes.bench.report.page import tiles_of, write_report
 from eqa_nodes.bench.report.paper_tables import paper_tables, read_runs
 from eqa_nodes.bench.report.tables import footnotes, score_table
 from eqa_nodes.bench.report.task_tables import HEADINGS, task_cells
+from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.core.types.samples import TASKS
@@ -51,6 +52,12 @@ def test_the_report_shows_what_tasks_have(run: Path) -> None:
     text = write_report(run).read_text()
     assert "Succ., all predicates true %" in text and "C, correctness %" not in text
     assert 'data-status="unscored"' not in text  # what is done or not needs no mark
+    assert 'data-mark="done"' in text and 'data-mark="undone"' in text 
+    pages = "".join(page.read_text() for page in (run / "report").glob("*.html"))
+    assert ">unscored<" not in pages and "take it as a guess" not in pages and "% sure" not in pages
+    assert "predicates are true." in pages and "<dt>confidence</dt>" not in pages
+    first = load_trace(next((run / "episodes").glob("*/trace.zip")))
+    assert len(first.moments) == len(first.decisions) + 1 and first.view == first.moments[-1].view
 
 
 def test_the_published_table_has_a_row_for_the_run(run: Path) -> None:
