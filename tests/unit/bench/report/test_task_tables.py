@@ -52,7 +52,7 @@ def test_the_report_shows_what_tasks_have(run: Path) -> None:
     text = write_report(run).read_text()
     assert "Succ., all predicates true %" in text and "C, correctness %" not in text
     assert 'data-status="unscored"' not in text  # what is done or not needs no mark
-    assert 'data-mark="done"' in text and 'data-mark="undone"' in text 
+    assert 'data-mark="done"' in text and 'data-mark="undone"' in text
     pages = "".join(page.read_text() for page in (run / "report").glob("*.html"))
     assert ">unscored<" not in pages and "take it as a guess" not in pages and "% sure" not in pages
     assert "predicates are true." in pages and "<dt>confidence</dt>" not in pages
