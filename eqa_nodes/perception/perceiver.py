@@ -176,7 +176,7 @@ def names_in(text: str, file: Path) -> PerceiverNames:
                           f"{FORMAT}: {_AGAIN}, or install the version of the package that wrote it")
     lists: list[Any] = [said.get(name) for name in PerceiverNames._fields[:-1]]
     states_of = said.get("states_of")
-    if not all(map(_is_list_of_names, lists)) or not isinstance(states_of, dict):
+    if not all(map(_is_list_of_names, lists)) or len(lists[0]) < 2 or not isinstance(states_of, dict):
         raise ConfigError(f"the metadata {METADATA!r} of {file} need {', '.join(PerceiverNames._fields)}, each list "
                           f'with "" first: {_AGAIN}')
     kinds, colours, materials, states, rooms = (tuple(names) for names in lists)
@@ -188,7 +188,7 @@ def names_in(text: str, file: Path) -> PerceiverNames:
 
 
 def _is_list_of_names(said: Any) -> bool:
-    return (isinstance(said, list) and len(said) > 1 and said[0] == "" and all(isinstance(n, str) for n in said)
+    return (isinstance(said, list) and said[:1] == [""] and all(isinstance(name, str) for name in said)
             and all(name.strip() for name in said[1:]))
 
 
@@ -213,11 +213,16 @@ def _reduced(frame: Frame) -> Frame:
 
 
 def _pooled(features: np.ndarray, masks: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n, 2F) float32: mean and maximum of the features (F, H, W) over each of n masks (H, W) bool."""
+    """Return (n, 2F) float32: mean and deviation of the features (F, H, W) over each of n masks (H, W) bool.
+
+    As in training, 1e-6 is added to the variance.
+    """
     rows = []
     for mask in masks:
-        own = features[:, mask]
-        rows.append(np.concatenate([own.mean(axis=1, dtype=np.float64), own.max(axis=1)]))
+        own = features[:, mask].astype(np.float64)
+        mean = own.mean(axis=1)
+        variance = np.maximum((own * own).mean(axis=1) - mean * mean, 0.0) + 1e-6
+        rows.append(np.concatenate([mean, np.sqrt(variance)]))
     return np.round(np.array(rows), _PLACES).astype(np.float32)
 
 

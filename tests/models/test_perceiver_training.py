@@ -17,12 +17,14 @@ import onnxruntime
 import torch
 
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.learn.export import temperatures_of, write_perceiver
 from eqa_nodes.learn.perceiver_run import PerceiverRun, draw_all, finish, scenes_of, train
 from eqa_nodes.learn.pool import batches, room_kind, vocabulary_of
 from eqa_nodes.learn.training import Training, TrainingConfig, possible_states, rate_at
 from eqa_nodes.learn.training_inputs import augmented
-from eqa_nodes.learn.views import ViewsConfig
+from eqa_nodes.learn.views import ViewsConfig, draw_views
+from eqa_nodes.perception import open_detector
 
 SMALL = TrainingConfig(steps=6, batch=2)
 
@@ -159,6 +161,8 @@ def test_a_run_draws_trains_and_writes_weights(tmp_path):
     about = json.loads((folder / "perceiver.json").read_text())
     assert set(about["sha256"]) == {"perceiver.onnx", "heads.onnx"} and "2 steps of 2 views" in about["trained"]
     assert "| pixels |" in (folder / "report.md").read_text()
+    (shown, _), *_ = draw_views("house:3", ViewsConfig(1, 1))
+    assert isinstance(open_detector(DetectorConfig("perceiver", str(folder)), ()).detect(shown, {}), list)
 
 
 def test_scenes_without_labels_are_named(tmp_path):

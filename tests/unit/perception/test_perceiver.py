@@ -82,6 +82,23 @@ def test_an_improbable_name_is_surroundings_and_improbable_attributes_are_left_o
                                                                        {"colour": "blue", "state": "off"}]
 
 
+def test_weights_of_scenes_with_kinds_alone_give_no_attributes(tmp_path: Path) -> None:
+    nothing: dict[str, Any] = {name: [""] for name in ("colours", "materials", "states", "rooms")}
+    heads = {name: [(0, 0, 0)] for name in ("colour", "material", "state", "room")}
+    folder = save_weights(tmp_path, names={**nothing, "states_of": {}}, heads=heads)
+    found = opened(folder).detect(scaled(detector_frames()[0], 320, 240, 160.0), {})
+    assert [(d.name, d.attributes, d.room) for d in found] == [("cup", {}, ""), ("lamp", {}, "")]
+
+
+def test_features_are_pooled_as_in_training() -> None:
+    """Mean and deviation over the pixels of an instance, as by numpy."""
+    features = np.random.default_rng(0).normal(size=(3, 120, 160)).astype(np.float32)
+    mask = np.random.default_rng(1).random((120, 160)) < 0.1
+    (row,) = perceiver._pooled(features, [mask])
+    own = features[:, mask].astype(float)
+    assert np.allclose(row, [*own.mean(axis=1), *np.sqrt(own.var(axis=1) + 1e-6)], atol=1e-5)
+
+
 def test_depth_separates_two_objects_of_one_kind(weights: Path) -> None:
     shown = scaled(detector_frames()[0], 320, 240, 160.0)
     depth = shown.depth_m.copy()
@@ -147,7 +164,7 @@ def test_a_report_without_hashes_is_refused(weights: Path, text: str) -> None:
     ({"names": {"kinds": ["cup", "lamp", "bed"]}}, 'with "" first'),
     ({"names": {"colours": ["", "red", " "]}}, 'with "" first'),
     ({"names": {"states_of": {"cup": ["wet"]}}}, "give 'cup' the states ['wet']"),
-    ({"names": {"states_of": ["cup"]}}, "need kinds"),
+    ({"names": {"states_of": ["cup"]}}, "need kinds"), ({"names": {"kinds": [""]}}, "need kinds"),
     ({"names": {"rooms": ["", "attic"]}}, "has the output room (1, 3), and (1, 2) was expected"),
     ({"size": (120, 160)}, "the weights of the perceiver do not run: perceiver.onnx failed for an empty picture"),
     ({"opset": 99}, "cannot be loaded by onnxruntime")])
