@@ -122,10 +122,8 @@ def _pixels(network: PerceiverNetwork, metadata: dict[str, str]) -> Any:
         x = graph.layer(graph.add("Add", x, graph.layer(levels[level], net.across[level])), net.mix[level])
         if level:
             x = graph.layer(x, net.narrow[level - 1])
-    bias = network.pixels.bias
-    assert bias is not None
-    logits = graph.add("Conv", x, graph.weights(network.pixels.weight.detach().numpy()),
-                       graph.weights(bias.detach().numpy()))
+    hidden = graph.add("Relu", _at_each_pixel(graph, x, network.pixels[0]))
+    logits = _at_each_pixel(graph, hidden, network.pixels[2])
     types = graph._onnx.TensorProto
     kind = graph.add("Cast", graph.add("ArgMax", logits, axis=1, keepdims=0), to=types.UINT8)
     confidence = graph.add("ReduceMax", graph.add("Softmax", logits, axis=1), axes=[1], keepdims=0)
@@ -144,6 +142,12 @@ def _heads(network: PerceiverNetwork, temperatures: Sequence[float]) -> Any:
     outputs = {name: (_linear(graph, x, head, 1 / t), (float32, ["n", head.out_features])) for name, head, t in zip(
         FIELDS, heads.each, temperatures, strict=True)}
     return graph.model({"pooled": ["n", 2 * DECODER[0]]}, {**outputs, "vector": (x, (float32, ["n", VECTOR]))}, {})
+
+
+def _at_each_pixel(graph: _Graph, x: str, layer: nn.Module) -> str:
+    assert isinstance(layer, nn.Linear)
+    return graph.add("Conv", x, graph.weights(layer.weight.detach().numpy()[:, :, None, None]),
+                     graph.weights(layer.bias.detach().numpy()))
 
 
 def _linear(graph: _Graph, x: str, layer: nn.Module, scale: float = 1.0) -> str:

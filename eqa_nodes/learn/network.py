@@ -13,6 +13,7 @@ from eqa_nodes.perception.perceiver_input import PLANES
 
 ENCODER, DECODER = (16, 40, 80, 144, 192), (32, 48, 80, 112)  # channels at 1/2, 1/4 ... of the input's size
 VECTOR, HIDDEN = 96, 256
+PIXEL = 96  # channels between a pixel's features and its kind: 32 alone do not part 120 kinds
 
 
 class Sizes(NamedTuple):
@@ -93,12 +94,13 @@ class PerceiverNetwork(nn.Module):
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
         self.sizes = sizes
-        self.backbone, self.pixels, self.heads = Backbone(), nn.Conv2d(DECODER[0], sizes.kind, 1), Heads(sizes)
+        self.backbone, self.heads = Backbone(), Heads(sizes)
+        self.pixels = nn.Sequential(nn.Linear(DECODER[0], PIXEL), nn.ReLU(), nn.Linear(PIXEL, sizes.kind))
 
     def kinds(self, features: Tensor) -> Tensor:
         """Return the logits (m, kinds) of pixels with these features (m, DECODER[0])."""
-        weight = self.pixels.weight[:, :, 0, 0]
-        return functional.linear(features, weight, self.pixels.bias)
+        logits: Tensor = self.pixels(features)
+        return logits
 
 
 def pooled(features: Tensor, segments: Tensor, count: int) -> Tensor:

@@ -27,6 +27,7 @@ _WEIGHTS = (0.5, 0.3, 0.2, 0.3, 0.2)  # of the heads' losses, by FIELDS; the pix
 _SAMPLED = 2048  # pixels of a view whose kind counts in a step
 LEAST = 12  # pixels of the output that a segment needs
 _MISTAKEN = 4  # views of a batch whose wrongly named segments are shown to the heads
+_NAMING = 0.5  # share of the steps before that: at first nearly all segments are named wrongly
 _KEPT = 0.998  # share that the averaged weights keep in a step
 _STATE = FIELDS.index("state")
 
@@ -37,7 +38,7 @@ class TrainingConfig:
 
     steps: Counted = setting(12000, "Number of steps.")
     batch: Counted = setting(16, "Number of views in a step.")
-    rate: Positive = setting(2e-3, "Highest learning rate; it rises over the first 300 steps and then falls to 0.")
+    rate: Positive = setting(3e-3, "Highest learning rate; it rises over the first 300 steps and then falls to 0.")
     seed: int = setting(0, "Seed of weights, order and augmentation.")
 
     def __post_init__(self) -> None:
@@ -76,7 +77,7 @@ class Training:
         self.network = PerceiverNetwork(sizes).to(self._device, memory_format=torch.channels_last)
         self.averaged = PerceiverNetwork(sizes).to(self._device, memory_format=torch.channels_last)
         self.averaged.load_state_dict(self.network.state_dict())
-        self._optimiser = torch.optim.AdamW(self.network.parameters(), config.rate, weight_decay=1e-2)
+        self._optimiser = torch.optim.AdamW(self.network.parameters(), config.rate, (0.9, 0.98), weight_decay=1e-2)
         if stored:
             self.network.load_state_dict(stored["network"])
             self.averaged.load_state_dict(stored["averaged"])
@@ -140,21 +141,13 @@ class Training:
 
     def _of_heads(self, flat: Tensor, numbers: Tensor, classes: Tensor) -> tuple[Tensor, ...]:
         """Return the losses of the heads over all instances, and over the segments that the pixels name wrongly."""
-        network, (n, per_view) = self.network, numbers.shape
+        network, n = self.network, len(numbers)
         whole = torch.where(numbers >= n, numbers, -1).reshape(-1)
-        some = min(_MISTAKEN, n) * per_view
-        with torch.no_grad():
-            said = network.kinds(flat[:some]).argmax(1)
-            truth = numbers.reshape(-1)[:some]
-            wrong = (said != classes[truth, 0]) & (said > 0)
-            pairs = torch.where(wrong, truth * len(self.vocabulary.kinds) + said, -1)
-            names, mistaken = pairs.unique(return_inverse=True)
-        offset = int(names[0] == -1)
-        sources = names[offset:] // len(self.vocabulary.kinds)
+        mistaken, sources = self._wrongly_named(flat, numbers, classes)
         targets = torch.cat([classes, classes[sources]])
         parts = torch.cat([torch.bincount(whole[whole >= 0], minlength=len(classes)),
-                           torch.bincount(mistaken, minlength=len(names))[offset:]])
-        both = torch.cat([pooled(flat, whole, len(classes)), pooled(flat[:some], mistaken - offset, len(sources))])
+                           torch.bincount(mistaken[mistaken >= 0], minlength=len(sources))])
+        both = torch.cat([pooled(flat, whole, len(classes)), pooled(flat[:len(mistaken)], mistaken, len(sources))])
         large = parts >= LEAST
         if not bool(large.any()):
             return tuple(flat.sum() * 0.0 for _ in FIELDS)
@@ -165,6 +158,22 @@ class Training:
         return tuple(functional.cross_entropy(out, wanted) if k == 0 else
                      functional.cross_entropy(out[objects], wanted[objects]) if bool(objects.any()) else out.sum() * 0
                      for k, (out, wanted) in enumerate(zip(logits, targets.T, strict=True)))
+
+    @torch.no_grad()
+    def _wrongly_named(self, flat: Tensor, numbers: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the segment of each pixel of the first views, -1 = none, and the instance of each segment.
+
+        A segment is the pixels of one instance, or of the surroundings, that are wrongly named alike.
+        """
+        if self.step < _NAMING * self.config.steps:
+            return numbers.new_zeros(0), numbers.new_zeros(0)
+        truth = numbers[:_MISTAKEN].reshape(-1)
+        said = self.network.kinds(flat[:len(truth)]).argmax(1)
+        wrong = (said != classes[truth, 0]) & (said > 0)
+        kinds = len(self.vocabulary.kinds)
+        names, found = torch.where(wrong, truth * kinds + said, -1).unique(return_inverse=True)
+        none = int(names[0] == -1)
+        return found - none, names[none:] // kinds
 
     @torch.no_grad()
     def _average(self) -> None:

@@ -120,9 +120,9 @@ def test_the_written_models_compute_what_the_network_computes(files, tmp_path):
     kind, confidence, features = pixels.run(["kind", "confidence", "features"], {"picture": picture})
     with torch.no_grad():
         wanted = network.backbone(torch.from_numpy(picture))
-        shares = network.pixels(wanted).softmax(1)
+        shares = network.kinds(wanted.permute(0, 2, 3, 1)).softmax(3)
     assert np.abs(features - wanted.numpy()).max() < 2e-2 and kind.dtype == np.uint8
-    assert np.abs(confidence - shares.amax(1).numpy()).max() < 1e-2
+    assert np.abs(confidence - shares.amax(3).numpy()).max() < 1e-2
     heads = onnxruntime.InferenceSession(tmp_path / "weights" / "heads.onnx")
     pooled = np.random.default_rng(1).random((3, 64), np.float32)
     *logits, vector = heads.run(["kind", "colour", "material", "state", "room", "vector"], {"pooled": pooled})
