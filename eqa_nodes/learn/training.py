@@ -38,7 +38,8 @@ class TrainingConfig:
 
     steps: Counted = setting(12000, "Number of steps.")
     batch: Counted = setting(16, "Number of views in a step.")
-    rate: Positive = setting(3e-3, "Highest learning rate; it rises over the first 300 steps and then falls to 0.")
+    rate: Positive = setting(3e-3,
+        "Highest learning rate; it rises over the first 300 steps (a tenth of a short run) and then falls to 0.")
     seed: int = setting(0, "Seed of weights, order and augmentation.")
 
     def __post_init__(self) -> None:
@@ -185,8 +186,9 @@ class Training:
                 mean.copy_(now)
 
 
-def rate_at(step: int, steps: int, rising: int = 300) -> float:
+def rate_at(step: int, steps: int) -> float:
     """Return the share of the learning rate at a step: linear to 1, then a cosine to 0."""
+    rising = max(1, min(300, steps // 10))
     if step < rising:
         return (step + 1) / rising
     return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - rising) / max(1, steps - rising))))
