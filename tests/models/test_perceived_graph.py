@@ -80,3 +80,15 @@ def test_a_model_in_a_file_sees_the_same_in_the_graph_to_the_last_bit(tmp_path: 
     seen = [s.label for k in here.trace.keyframes for s in k.sightings]
     assert {label.kind for label in seen} & {"cup", "lamp"} and all(label.detected for label in seen)
     assert here.answer.receipt.privileged == ()
+
+
+def test_colour_state_and_room_travel_through_the_graph_to_the_last_bit(tmp_path: Path) -> None:
+    from tests.fixtures.perceiver_weights import save_weights  # skips the test without its libraries
+
+    weights = save_weights(tmp_path / "weights")
+    here, there = both(tmp_path, Limits(steps=20), name="perceiver", model=str(weights))
+    assert facts(there) == facts(here)
+    seen = [s.label for k in here.trace.keyframes for s in k.sightings]
+    assert seen and all(label.detected and label.room == "kitchen" for label in seen)
+    assert {label.attributes["state"] for label in seen} <= {"full", "on"}
+    assert here.answer.receipt.privileged == () and not any(k.privileged for k in here.trace.keyframes)
