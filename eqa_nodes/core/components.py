@@ -97,11 +97,12 @@ JUDGES = Registry("judge", "eqa_nodes.judges", {
     "eac": "eqa_nodes.bench.judges.model_judges:EacJudge",
 }, JudgeTraits())
 
+PERCEIVER = "perceiver"  # the detector whose weights are in the package
 DETECTORS = Registry("detector", "eqa_nodes.detectors", {
     "labels": "eqa_nodes.perception.oracle:LabelDetector",
     "onnx": "eqa_nodes.perception.onnx_detector:OnnxDetector",
     "ocr": "eqa_nodes.perception.ocr:TextDetector",
-    "perceiver": "eqa_nodes.perception.perceiver:HousePerceiver",
+    PERCEIVER: "eqa_nodes.perception.perceiver:HousePerceiver",
     "topic": "eqa_nodes.perception.received:ReceivedDetector",
     "transformers": "eqa_nodes.perception.zero_shot:ZeroShotDetector",
 }, DetectorTraits())

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from PIL import Image, ImageDraw
 
+from eqa_nodes.core.components import PERCEIVER
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.perception.detection import VOCABULARY, Detection, DetectionConfig, DetectorConfig, sound
@@ -22,6 +23,8 @@ from eqa_nodes.wire import images
 NAME = "detector"
 _NAMED = 8  # maximum number of detections that the line names
 _SLOW_S = 1.0
+_SIMULATED = ("the perceiver was trained on pictures of the built-in houses alone: on a robot use a model (--detector "
+              "transformers or onnx) or the robot's own detector (topic)")
 _COLOURS = ((230, 60, 60), (60, 160, 60), (60, 90, 230), (200, 130, 0), (150, 60, 190), (0, 150, 160))
 _LETTER_PX = 12
 
@@ -73,9 +76,11 @@ def _judged(name: str, kept: Sequence[Detection], spent: float, frame: Frame, wr
     if not kept:
         return Finding(NAME, "warning", f"{name} found nothing {took}{written}", "let the camera see objects that it "
                        "knows; a segmentation map needs depth of the same size as the colour image")
-    slow = "a slow detector leaves images out: set perception.newest, or choose a smaller model"
-    return Finding(NAME, "warning" if spent > _SLOW_S else "ok", f"{name} found {listed}{more} {took}{written}",
-                   slow if spent > _SLOW_S else "")
+    remedies = [_SIMULATED] if name == PERCEIVER else []
+    if spent > _SLOW_S:
+        remedies.append("a slow detector leaves images out: set perception.newest, or choose a smaller model")
+    return Finding(NAME, "warning" if remedies else "ok", f"{name} found {listed}{more} {took}{written}",
+                   "; ".join(remedies))
 
 
 def _last_frame(bag: LastMessages) -> Frame:

@@ -24,6 +24,7 @@ from eqa_nodes.models import open_model
 from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import read_script
+from eqa_nodes.perception import perceiver
 from sim_bridge.registry import check_simulator
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
@@ -136,6 +137,14 @@ def _house() -> Finding:
     return Finding("house", "ok", "renders on the CPU; scenes house:0 to house:1999")
 
 
+def _perceiver() -> Finding:
+    if not perceiver.WEIGHTS.is_dir():
+        return Finding("perceiver", "ok", "this package has no weights for it: eqa learn perceiver trains some")
+    perceiver.weights_folder("")
+    return Finding("perceiver", "ok", "its weights are complete; for simulated runs in the built-in houses, while a "
+                   "robot uses a model or its own detector")
+
+
 def _scans() -> Finding:
     said = os.environ.get(SCENES_VARIABLE, "")
     if not said:
@@ -183,8 +192,8 @@ def _temporary() -> Finding:
         return Finding("temporary", "ok", tempfile.gettempdir())
 
 
-CHECKS = (_python, _ros, _rmw, _interfaces, _ros_domain, _discovery, _shared_memory, _house, _scans, _habitat, _disk,
-          _temporary)
+CHECKS = (_python, _ros, _rmw, _interfaces, _ros_domain, _discovery, _shared_memory, _house, _perceiver, _scans,
+          _habitat, _disk, _temporary)
 
 
 _CALLS, _TOKENS, _DEADLINE_S = 4, 16, 60.0

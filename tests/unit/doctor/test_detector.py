@@ -66,6 +66,17 @@ def test_a_detector_is_tried_on_the_last_image_of_a_recording(tmp_path: Path,
         assert line["state"] == state and said in line["found"] and line["remedy"]
 
 
+@needs_messages
+def test_the_perceiver_is_no_detector_for_a_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DETECTORS, "perceiver", Cups)
+    write_bag([frame(10 ** 9)], tmp_path / "bag")
+    main(["doctor", "--bag", str(tmp_path / "bag"), "--json", "--detector", "perceiver"])
+    (line,) = [f for f in json.loads(capsys.readouterr().out)["findings"] if f["name"] == "detector"]
+    assert line["found"].startswith("perceiver found cup 0.75") and line["state"] == "warning"
+    assert "on a robot use a model" in line["remedy"]
+
+
 @pytest.mark.parametrize(("words", "said"), [
     (["--detector", "cups"], "add --robot or --bag"), (["--bag", "a", "--boxes", "b.png"], "name one with --detector")])
 def test_options_that_need_others_are_named(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
