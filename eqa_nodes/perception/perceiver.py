@@ -33,6 +33,7 @@ ROWS, COLUMNS = HEIGHT // 2, WIDTH // 2  # size of the outputs for each pixel
 
 _SURE = 0.5  # minimum probability of a colour, material, state or room that is reported
 _LIMIT = 1e4  # largest absolute value of features and logits; infinities are clipped to it
+_TOUCHING_M = 0.1  # largest step in depth between neighbouring pixels of one object
 _PLACES = 5  # decimal places of features, probabilities and vectors that leave a network
 _AGAIN = "train the weights again with `eqa learn perceiver`, or name another folder in detector.model"
 
@@ -77,13 +78,19 @@ class HousePerceiver:
 
         height, width = frame.depth_m.shape
         kinds, confidence, features = self._looked(planes_of(frame), f"a picture of {width}x{height}")
-        pieces = instances_of_kinds(_reduced(frame), kinds, confidence, self._kinds)[:self._most]
-        if not pieces:
+        small = _reduced(frame)
+        pieces = instances_of_kinds(small, kinds, confidence, self._kinds)[:self._most]
+        masks = [np.asarray(piece.mask) for piece in pieces]
+        if not masks:
             return []
-        named = self._named(_pooled(features, [np.asarray(piece.mask) for piece in pieces]))
+        named = self._named(_pooled(features, masks))
+        joined = touching([d.name for d in named], masks, small.depth_m)
+        if len(joined) < len(masks):
+            masks = [np.any([masks[i] for i in group], axis=0) for group in joined]
+            named = self._named(_pooled(features, masks))
         image = np.zeros((ROWS, COLUMNS), np.uint16)
-        for number, piece in enumerate(pieces, start=1):
-            image[piece.mask] = number
+        for number, mask in enumerate(masks, start=1):
+            image[mask] = number
         whole = stretched((height, width), (HEIGHT, WIDTH)).map_back(image)
         found = [d._replace(box=(across.start, down.start, across.stop, down.stop), mask=whole == number)
                  for number, (d, box) in enumerate(zip(named, find_objects(whole, len(named)), strict=True), start=1)
@@ -210,6 +217,28 @@ def _reduced(frame: Frame) -> Frame:
     down, across = ROWS / height, COLUMNS / width
     camera = Intrinsics(COLUMNS, ROWS, k.fx * across, k.fy * down, k.cx * across, k.cy * down)
     return replace(frame, rgb=frame.rgb[at], depth_m=frame.depth_m[at], intrinsics=camera, labels=None)
+
+
+def touching(names: Sequence[str], masks: Sequence[np.ndarray], depth_m: np.ndarray) -> list[list[int]]:
+    """Return the indices of masks in groups: one that touches another of its name, in the image and in depth, joins it.
+
+    The pixels of one object are often of two kinds before the heads give its parts one name. depth_m: (H, W), metres.
+    """
+    image = np.full(depth_m.shape, -1, np.int32)
+    for i, mask in enumerate(masks):
+        image[mask] = i
+    first = list(range(len(masks)))  # the lowest index of each mask's group
+    for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        near = (np.abs(depth_m[here] - depth_m[there]) < _TOUCHING_M) & (image[here] != image[there])
+        near &= (image[here] >= 0) & (image[there] >= 0)
+        for a, b in np.unique(np.stack([image[here][near], image[there][near]]), axis=1).T.tolist():
+            if names[a] and names[a] == names[b]:
+                low, high = sorted((first[a], first[b]))
+                first = [low if group == high else group for group in first]
+    groups: dict[int, list[int]] = {}
+    for i, group in enumerate(first):
+        groups.setdefault(group, []).append(i)
+    return list(groups.values())
 
 
 def _pooled(features: np.ndarray, masks: Sequence[np.ndarray]) -> np.ndarray:

@@ -99,6 +99,17 @@ def test_features_are_pooled_as_in_training() -> None:
     assert np.allclose(row, [*own.mean(axis=1), *np.sqrt(own.var(axis=1) + 1e-6)], atol=1e-5)
 
 
+def test_parts_of_one_name_that_touch_are_one_object() -> None:
+    depth = np.ones((4, 12), np.float32)
+    depth[:, 9:] = 2.0
+    left, middle, right, apart = (np.zeros((4, 12), bool) for _ in range(4))
+    left[:, :3], middle[:, 3:5], right[:, 5:9], apart[:, 9:] = True, True, True, True
+    masks = [left, middle, right, apart]
+    assert perceiver.touching(["chair"] * 4, masks, depth) == [[0, 1, 2], [3]]  # the last is 1 m behind
+    assert perceiver.touching(["chair", "table", "chair", "chair"], masks, depth) == [[0], [1], [2], [3]]
+    assert perceiver.touching(["", "", "chair", "chair"], masks, depth) == [[0], [1], [2], [3]]
+
+
 def test_depth_separates_two_objects_of_one_kind(weights: Path) -> None:
     shown = scaled(detector_frames()[0], 320, 240, 160.0)
     depth = shown.depth_m.copy()
