@@ -10,7 +10,7 @@ import numpy as np
 
 from eqa_nodes.config.nodes import PerceptionSettings
 from eqa_nodes.core.errors import BadFrame, EqaError, ModelError
-from eqa_nodes.core.perception.tracking import Perceived, nothing_found
+from eqa_nodes.core.perception.tracking import Perceived, not_looked_at
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.perception.received import ReceivedDetector, ReceivedMessage
@@ -146,7 +146,7 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
                 self._last = self.perceiver.take(frame, labels)
             except ModelError as error:  # memory waits for an answer, so it gets an empty one
                 self.count(str(error))
-                self._last = nothing_found(frame)
+                self._last = not_looked_at(frame)
             if self.perceiver.broken > broken:
                 self.count("pictures for which the detector gave invalid boxes, scores or masks")
             self._report(self._last)

@@ -10,7 +10,7 @@ import numpy as np
 from eqa_nodes.core.errors import BadFrame, ConfigError
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.settings import setting
-from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.core.types.views import UNSEEN, Frame, Label
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,16 @@ def masked(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> 
 def hidden_in(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> np.ndarray:
     """Return (H, W) bool: True for pixels that must be masked.
 
-    Raises BadFrame if kinds of objects are masked and the frame has no labels.
+    Raises BadFrame if kinds of objects are masked, and the frame has no labels or its detector failed.
     """
     hidden = hidden_shares(frame.intrinsics.height, frame.intrinsics.width, config.image)
     if config.kinds:
         if frame.labels is None:
             raise BadFrame("privacy.kinds hides objects by their labels, but this observation has no labels: publish "
                            "them and let memory use them (labels: true of /**/memory), or hide by zones or image")
+        if UNSEEN not in labels and (frame.labels == UNSEEN).any():
+            raise BadFrame("privacy.kinds hides what a detector finds, and the detector failed for this image: correct "
+                           "what the perception node reports on /diagnostics")
         hidden |= np.isin(frame.labels, _secret(labels, config))
     if config.zones:
         hidden |= _in_zones(frame, _rectangles(config.zones))

@@ -20,10 +20,21 @@ from eqa_nodes.core.perception.detection import ATTRIBUTES, Detection, Detection
 from eqa_nodes.core.perception.instances import sightings
 from eqa_nodes.core.ranges import NotNegative, Part, Share, check_ranges
 from eqa_nodes.core.settings import constant, setting
-from eqa_nodes.core.types.views import TEXT, Frame, Label, Point, Sighting, box_of, check_frame, least, most, overlap
+from eqa_nodes.core.types.views import (
+    TEXT,
+    UNSEEN,
+    Frame,
+    Label,
+    Point,
+    Sighting,
+    box_of,
+    check_frame,
+    least,
+    most,
+    overlap,
+)
 
 _STATE, _ROOM = "state", "room"
-_IDS = 2 ** 16  # number of ids in a label image, 0 = nothing
 
 
 @dataclass(frozen=True)
@@ -135,8 +146,8 @@ class Tracker:
         return cosine if same or cosine >= self.config.alike else None
 
     def _begun(self, d: Detection, s: Sighting) -> TrackedInstance:
-        if self._next >= _IDS:
-            raise ModelError(f"more than {_IDS - 1} objects were detected: begin a new episode")
+        if self._next >= UNSEEN:
+            raise ModelError(f"more than {UNSEEN - 1} objects were detected: begin a new episode")
         low, high = box_of(s)
         track = TrackedInstance(self._next, {d.name: d.score}, low, high, d.vector)
         track.add_facts(d, s.pixels, self.config.older)
@@ -166,6 +177,11 @@ class Perceived(NamedTuple):
 def nothing_found(frame: Frame) -> Perceived:
     """Return the result for a frame in which nothing was detected."""
     return Perceived(replace(frame, labels=np.zeros(frame.depth_m.shape, np.uint16)), {}, ())
+
+
+def not_looked_at(frame: Frame) -> Perceived:
+    """Return the result for a frame for which the detector failed: nothing is known, and no mask can be made."""
+    return Perceived(replace(frame, labels=np.full(frame.depth_m.shape, UNSEEN, np.uint16)), {}, ())
 
 
 @dataclass(frozen=True)

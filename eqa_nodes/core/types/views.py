@@ -107,6 +107,7 @@ class ViewGeometry(NamedTuple):
     depth_png: bytes
 
 
+UNSEEN = 65_535  # in a label image without a label of this number: no detector could look at these pixels
 TEXT = "text"  # the kind of readable text, and the attribute of a label with its content
 MOVING = ("person",)  # kinds that move on their own
 

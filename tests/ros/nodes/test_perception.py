@@ -16,7 +16,7 @@ from eqa_interfaces.msg import Episode
 
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceiver
-from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.core.types.views import UNSEEN, Frame, Label
 from eqa_nodes.nodes import perception
 from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.perception import PerceptionNode
@@ -110,8 +110,23 @@ def test_a_picture_for_which_the_detector_fails_has_no_detections_and_is_counted
     robot.show(view(SECOND), "perception")
     robot.show(view(2 * SECOND), "perception")
     assert not robot.wait("detections", 2 * SECOND).detections
-    assert not messages.pixels_of(robot.wait("detected", 2 * SECOND)).any()
+    assert (messages.pixels_of(robot.wait("detected", 2 * SECOND)) == UNSEEN).all()
     assert any("the script of detections ended" in reason for reason in node.counts)
+
+
+def test_where_people_are_masked_a_picture_for_which_the_detector_fails_is_not_stored(ros: Any, tmp_path: Path,
+                                                                                      detector: ScriptedDetector
+                                                                                      ) -> None:
+    ros.add(PerceptionNode, detector__name="transformers")
+    memory = ros.add(MemoryNode, folder=str(tmp_path), labels=True, labels_from="detector",
+                     memory__privacy__kinds=["cup"])
+    robot = Robot(ros)
+    robot.begin("perception", "memory")
+    detector._script = iter([[CUP]])
+    robot.show(view(SECOND), "perception", "memory")
+    robot.show(view(2 * SECOND), "perception", "memory")
+    assert memory.store is not None and len(memory.store) == 1 and memory.store.keyframe(1).stamp_ns == SECOND
+    assert any("the detector failed for this image" in reason for reason in memory.counts)
 
 
 def test_with_newest_a_slow_detector_passes_over_and_memory_goes_on(ros: Any, detector: ScriptedDetector,

@@ -17,6 +17,7 @@ from eqa_nodes.config.graph import merged
 from eqa_nodes.core.camera.privacy import PrivacyConfig, hidden_shares, masked
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
+from eqa_nodes.core.types.views import UNSEEN, Label
 from eqa_nodes.wire import messages
 from tests.fixtures.frames import LABELS, frame
 
@@ -89,3 +90,12 @@ def test_memory_and_recorder_hide_the_same(tmp_path: Path, capsys: pytest.Captur
     file.write_text(HALF + "/**/recorder:\n  ros__parameters:\n    memory.privacy.image: [0, 0.8, 1, 1]\n")
     assert main(["graph", "--check", str(file)]) == 2
     assert "two values for memory.privacy.image" in capsys.readouterr().err
+
+
+def test_an_image_for_which_the_detector_failed_is_not_masked_but_refused() -> None:
+    shown = frame(1)
+    failed = replace(shown, labels=np.full(shown.depth_m.shape, UNSEEN, np.uint16))
+    with pytest.raises(BadFrame, match="the detector failed for this image"):
+        masked(failed, {}, KINDS)
+    assert masked(failed, {UNSEEN: Label(UNSEEN, "cup", "", {})}, KINDS)[0].rgb.any(), "a simulator may use the number"
+    assert masked(failed, {}, PrivacyConfig(image=(0.0, 0.0, 0.5, 0.5)))[0].rgb.any()

@@ -217,9 +217,9 @@ def test_numbers_go_on_where_memory_holds_earlier_ones_and_end_where_images_do()
     tracker.update([detection("chair", 0.0)])
     tracker.reset()
     assert tracker.update([detection("chair", 0.0)])[0].id == 2
-    tracker.reset(65_535)
-    assert tracker.update([detection("chair", 0.0)])[0].id == 65_535
-    with pytest.raises(ModelError, match="more than 65535 objects"):
+    tracker.reset(65_534)
+    assert tracker.update([detection("chair", 0.0)])[0].id == 65_534
+    with pytest.raises(ModelError, match="more than 65534 objects"):
         tracker.update([detection("cup", 2.0)])
 
 
