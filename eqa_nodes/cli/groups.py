@@ -93,12 +93,9 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DetectorOptions:
-    """A detector and its models."""
+class DetectorModels:
+    """The models of a detector."""
 
-    detector: str = option("", "detector that gives memory its labels: perceiver (for the built-in houses), "
-                           "transformers, onnx, or labels (the simulator's, privileged) (default: none)",
-                           metavar="NAME", complete=listed("DETECTORS"))
     detector_model: str = option("", "name or folder of the detector's model, or ONNX file (default: for transformers "
                                  "google/owlv2-base-patch16-ensemble, for perceiver the weights in the package)",
                                  metavar="MODEL", rare=True)
@@ -106,16 +103,29 @@ class DetectorOptions:
                                  metavar="FILE", rare=True)
     segmenter: str = option("", "model that gives masks, such as facebook/sam-vit-base (default: none)",
                             metavar="MODEL", rare=True)
-    text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",
-                       metavar="NAME", complete=listed("DETECTORS"), rare=True)
     embedder: str = option("", "model that distinguishes objects, such as openai/clip-vit-base-patch32 (default: none)",
                            metavar="MODEL", rare=True)
 
     def named(self) -> dict[str, Any]:
         """Return the fields of DetectorConfig that options set, with their values."""
-        values = {"name": self.detector, "model": _absolute(self.detector_model), "segmenter": self.segmenter,
+        values = {"model": _absolute(self.detector_model), "segmenter": self.segmenter,
                   "names": _absolute(self.detector_names), "embedder": self.embedder}
         return {name: value for name, value in values.items() if value}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorOptions(DetectorModels):
+    """A detector and its models."""
+
+    detector: str = option("", "detector that gives memory its labels: perceiver (for the built-in houses), "
+                           "transformers, onnx, or labels (the simulator's, privileged) (default: none)",
+                           metavar="NAME", complete=listed("DETECTORS"))
+    text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",
+                       metavar="NAME", complete=listed("DETECTORS"), rare=True)
+
+    def named(self) -> dict[str, Any]:
+        """Return the fields of DetectorConfig that options set, with their values."""
+        return {**({"name": self.detector} if self.detector else {}), **super().named()}
 
     def config(self) -> DetectorConfig:
         """Return the configuration of the detector; other fields keep their defaults."""

@@ -1,79 +1,170 @@
-"""`eqa bench perception`: a detector against the simulator's labels, along tours of scenes."""
+"""`eqa bench perception`: detectors against a simulator's labels."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import DetectorOptions, ModelOptions, overrides
-from eqa_nodes.cli.options import FILE, group, option
+from eqa_nodes.cli.groups import DetectorModels, DetectorOptions, ModelOptions, overrides
+from eqa_nodes.cli.options import FOLDER, flag, group, listed, option
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
-    from eqa_nodes.bench.perception import KindScore
-    from eqa_nodes.core.perception.tracking import Perceiver
+    from eqa_nodes.bench.perception.views import LabelledView, ViewsConfig
+    from eqa_nodes.config.nodes import PerceptionSettings
+    from eqa_nodes.core.perception.instances import NoiseConfig
     from eqa_nodes.tours.tours import TourHistory
 
 
 @dataclass(frozen=True, kw_only=True)
 class Perception:
-    """Drives a tour of each scene, runs a detector for the kinds of objects in it, and compares the detections with the
-    simulator's labels: in images, in space and over time.
+    """Shows the same views of test houses, or of any scenes with labels, to detectors, and compares what they find with
+    the simulator's labels. With --tour it drives a tour of each scene and measures positions and tracking instead.
     """
 
-    scenes: tuple[str, ...] = option(("house:0",), "scenes to drive through", metavar="SCENE")
-    frames: int = option(40, "frames of each tour, from its start", metavar="N")
-    image: str = option("640x480", "size of the camera image in pixels", metavar="WxH")
-    kinds: int = option(30, "rows of the table, the most frequent kinds", metavar="N")
+    detector: tuple[str, ...] = option(("perceiver", "labels"), "detectors to compare; onnx=FILE or transformers=NAME "
+                                       "has its own model, labels=moderate the errors of a noise preset",
+                                       metavar="NAME[=MODEL]", complete=listed("DETECTORS"))
+    houses: int = option(40, "number of test houses", metavar="N")
+    scenes: tuple[str, ...] = option((), "scenes instead of test houses, such as house:7+2 or mesh:PLACE (default: "
+                                     "none)", metavar="SCENE")
+    views: int = option(20, "views of each scene; with --tour, frames of each tour", metavar="N")
+    image: str = option("320x240", "size of the camera image in pixels", metavar="WxH")
+    depth_noise: float = option(0.004, "standard deviation of depth as a share of the distance; 0 is exact depth",
+                                metavar="SHARE")
+    seed: int = option(0, "seed of the houses and the views (default: 0)", metavar="N")
+    iou: float = option(0.3, "minimum overlap of a detection and its object (intersection over union)",
+                        metavar="SHARE", rare=True)
+    score: float | None = option(None, "minimum score of a detection that counts (default: that of the parameters, "
+                                 "perceiver.detection.score)", metavar="SHARE", rare=True)
+    kinds: int = option(30, "rows of the table of kinds, the most frequent ones", metavar="N")
+    tour: bool = flag("drive a tour of each scene, and measure positions and how stable the numbers of objects are")
+    save: Path | None = option(None, "folder for report.md, report.json and pictures of the worst failures (default: "
+                               "not written)", metavar="DIR", writes=FOLDER)
     params: Path | None = option(None, "ROS parameter file with a perception node (default: none)", metavar="FILE")
-    json: Path | None = option(None, "file for all rows in JSON (default: not written)", metavar="FILE", writes=FILE)
-    detector: DetectorOptions = group(DetectorOptions, "the detector")
+    models: DetectorModels = group(DetectorModels, "models of the detectors")
 
     def run(self) -> int:
-        """Measure and print a table; --json keeps the rows."""
+        """Measure and print tables. Return 1 if a detector failed on a view."""
         from rich.console import Console
-        from rich.progress import track
 
-        from eqa_nodes.bench.perception import DetectionCounts, measure, scores_of
-        from eqa_nodes.core.storage.codec import write_json
+        from eqa_nodes.bench.perception.views import draw_houses
 
         console = Console()
-        histories = [_tour(scene, self.image) for scene in self.scenes]
-        perceiver = self._perceiver(histories)
-        tallies: dict[str, DetectionCounts] = {}
-        begin, seen = time.monotonic(), 0
-        for history in histories:
-            frames = list(track(islice(history, self.frames), f"rendering {history.name}", self.frames,
-                                console=console, transient=True))
-            seen += len(frames)
-            measure(track(frames, f"looking at {history.name}", console=console, transient=True), history.labels,
-                    perceiver, tallies)
-        rows = scores_of(tallies)
-        console.print(_table([*rows[:-1][:self.kinds], rows[-1]]))
-        console.print(f"{seen} frames, {(time.monotonic() - begin) / seen:.2f} s a frame, rendering included",
-                      style="dim", highlight=False)
-        if self.json:
-            write_json(self.json, [row._asdict() for row in rows])
-        return 0
+        scenes = self.scenes or draw_houses(self.houses, self.seed)
+        return self._tours(console, scenes) if self.tour else self._views(console, scenes)
 
-    def _perceiver(self, histories: Sequence[TourHistory]) -> Perceiver:
-        """Return the perception step; its vocabulary is what the scenes hold: measured is seeing, not naming."""
-        from eqa_nodes.config.run import RunConfig
-        from eqa_nodes.core.errors import ConfigError
+    def _views(self, console: Console, scenes: Sequence[str]) -> int:
+        from eqa_nodes.bench.perception.measure import MeasureConfig, measure_detectors
+        from eqa_nodes.bench.perception.tables import sections, write_report
+        from eqa_nodes.bench.perception.views import ViewsConfig, kinds_of
+        from eqa_nodes.config.run import image_size
+        from eqa_nodes.perception import open_detector
+
+        width, height = image_size(self.image)
+        views = ViewsConfig(self.views, width, height, self.depth_noise, self.seed)
+        settings = {name: self._settings(name) for name in dict.fromkeys(self.detector)}
+        scores = {s.perceiver.detection.score for s in settings.values()}
+        config = MeasureConfig(self.iou, min(scores) if self.score is None else self.score)
+        with console.status("opening scenes"):
+            kinds = kinds_of(scenes)
+        detectors = {name: open_detector(s.detector, kinds) for name, s in settings.items()}
+        measured = measure_detectors(_shown(console, scenes, views), detectors, config, self.save is not None)
+        figures = [m.figures for m in measured]
+        for section in sections(figures, self.kinds):
+            _print(console, section.title, section.headings, section.rows, section.note)
+        if self.save is not None:
+            head = (f"{len(scenes)} scenes, {self.views} views of each ({self.image}, depth noise "
+                    f"{self.depth_noise:g}, seed {self.seed}); overlap of at least {config.least_iou:g}, score of at "
+                    f"least {config.least_score:g}.")
+            files = write_report(self.save, measured, head)
+            console.print(f"report and pictures: {files[1]}", soft_wrap=True, markup=False, highlight=False)
+        return 1 if any(f.errors for f in figures) else 0
+
+    def _tours(self, console: Console, scenes: Sequence[str]) -> int:
+        """Drive a tour of each scene, for each detector with tracking."""
+        from itertools import islice
+
+        from rich.progress import track
+
+        from eqa_nodes.bench.perception.tracking import DetectionCounts, TrackedKind, measure, scores_of
         from eqa_nodes.perception import open_perceiver
 
-        detector = replace(self.detector, detector=self.detector.detector or "transformers")
-        own = RunConfig(params=self.params, overrides=overrides(ModelOptions(), detector)).settings.perception
-        kinds = sorted({label.kind for history in histories for label in history.labels.values()})
-        if not kinds:
-            raise ConfigError(f"{', '.join(self.scenes)}: no labels to measure against; take built-in houses")
-        detection = replace(own.perceiver.detection, vocabulary=tuple(kinds))
-        return open_perceiver(own.detector, replace(own.perceiver, detection=detection))
+        histories = [_tour(scene, self.image) for scene in scenes]
+        kinds = _kinds_on(histories)
+        for name in dict.fromkeys(self.detector):
+            settings = self._settings(name)
+            detection = replace(settings.perceiver.detection, vocabulary=kinds)
+            perceiver = open_perceiver(settings.detector, replace(settings.perceiver, detection=detection))
+            tallies: dict[str, DetectionCounts] = {}
+            for history in histories:
+                frames = track(islice(history, self.views), f"{name} in {history.name}", self.views, console=console,
+                               transient=True)
+                measure(frames, history.labels, perceiver, tallies)
+            rows = scores_of(tallies)
+            shown = [(r.kind, str(r.labelled), str(r.detected), *(f"{v:.2f}" for v in r[3:]))
+                     for r in [*rows[:-1][:self.kinds], rows[-1]]]
+            _print(console, f"{name}, along tours", TrackedKind._fields, shown)
+        return 0
+
+    def _settings(self, named: str) -> PerceptionSettings:
+        """Return the settings of the perception node with a detector. Raises ConfigError for an unknown one."""
+        from eqa_nodes.config.run import RunConfig
+        from eqa_nodes.core.components import DETECTORS
+
+        name, _, model = named.partition("=")
+        DETECTORS.check(name)
+        labels = DETECTORS.traits(name).labels
+        models = {key: getattr(self.models, key) for key in self.models.__dataclass_fields__}
+        if model and not labels:
+            models["detector_model"] = model
+        chosen = overrides(ModelOptions(), DetectorOptions(detector=name, **models))
+        settings = RunConfig(params=self.params, overrides=chosen).settings.perception
+        if model and labels:
+            settings = replace(settings, detector=replace(settings.detector, noise=_noise(model)))
+        return settings
+
+
+def _noise(preset: str) -> NoiseConfig:
+    """Return the errors of the labels in a noise preset. Raises ConfigError."""
+    from eqa_nodes.bench.running.trials import noise_of
+    from eqa_nodes.core.perception.instances import NoiseConfig
+
+    errors = {name.rpartition(".")[2]: value for name, value in noise_of(preset).items()}
+    return NoiseConfig(errors.get("miss", 0.0), errors.get("confuse", 0.0), errors.get("range_m", 0.0))
+
+
+def _shown(console: Console, scenes: Sequence[str], config: ViewsConfig) -> Iterator[LabelledView]:
+    """Yield the views of all scenes, with a bar."""
+    from rich.progress import track
+
+    from eqa_nodes.bench.perception.views import views_of
+
+    every = (view for scene in scenes for view in views_of(scene, config))
+    yield from track(every, "looking", len(scenes) * config.views, console=console, transient=True)
+
+
+def _print(console: Console, title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], note: str = ""
+           ) -> None:
+    from eqa_nodes.bench.report.text_tables import notes_below, terminal_table
+
+    console.print(terminal_table(headings, rows, title=title, gap=2))
+    for line in notes_below([note] if note else []):
+        console.print(line)
+
+
+def _kinds_on(histories: Sequence[TourHistory]) -> tuple[str, ...]:
+    """Return the kinds of the labelled objects. Raises ConfigError if there are none."""
+    from eqa_nodes.core.errors import ConfigError
+
+    kinds = sorted({label.kind for history in histories for label in history.labels.values()})
+    if not kinds:
+        raise ConfigError(f"{', '.join(h.tour.scene for h in histories)}: no labels to measure against; take built-in "
+                          "houses, or scans with semantic annotations (docs/scenes.md)")
+    return tuple(kinds)
 
 
 def _tour(scene: str, image: str) -> TourHistory:
@@ -82,12 +173,3 @@ def _tour(scene: str, image: str) -> TourHistory:
 
     tour = plan_tour(scene, RECIPES["openeqa"])
     return TourHistory(replace(tour, robot=with_image(tour.robot, image)))
-
-
-def _table(rows: list[KindScore]) -> Table:
-    from rich.table import Table
-
-    table = Table(*type(rows[0])._fields, title="a detector against the simulator's labels")
-    for row in rows:
-        table.add_row(row.kind, str(row.labelled), str(row.detected), *(f"{v:.2f}" for v in row[3:]))
-    return table

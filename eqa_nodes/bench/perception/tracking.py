@@ -1,4 +1,4 @@
-"""Measures a detector against a simulator's labels: recall, precision and positions by kind of object."""
+"""Measures detection with tracking along a tour: recall, precision, positions and stable numbers by kind of object."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DetectionCounts:
     numbers: dict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
 
 
-class KindScore(NamedTuple):
+class TrackedKind(NamedTuple):
     """One row. labelled, detected: sightings over all frames; recall: share of the labelled ones correctly detected;
 
     precision: share of the detections that are right; off_m: median distance of the centres, metres; stable: share of
@@ -87,17 +87,17 @@ def _pairs(objects: list[Sighting], detections: list[Sighting]) -> list[tuple[Si
     return pairs
 
 
-def scores_of(tallies: Mapping[str, DetectionCounts]) -> list[KindScore]:
+def scores_of(tallies: Mapping[str, DetectionCounts]) -> list[TrackedKind]:
     """Return a row per kind, the most frequent first, and a last one for all kinds together."""
     rows = [_score(kind, [tally]) for kind, tally in sorted(tallies.items(), key=lambda i: (-i[1].labelled, i[0]))]
     return [*rows, _score("all", list(tallies.values()))]
 
 
-def _score(kind: str, tallies: list[DetectionCounts]) -> KindScore:
+def _score(kind: str, tallies: list[DetectionCounts]) -> TrackedKind:
     labelled, detected = sum(t.labelled for t in tallies), sum(t.detected for t in tallies)
     offs = [off for t in tallies for off in t.off_m]
     most = sum(max(numbers.values()) for t in tallies for numbers in t.numbers.values())
-    return KindScore(kind, labelled, detected, _share(len(offs), labelled), _share(len(offs), detected),
+    return TrackedKind(kind, labelled, detected, _share(len(offs), labelled), _share(len(offs), detected),
                      float(np.median(offs)) if offs else math.nan, _share(most, len(offs)))
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.perception import DetectionCounts, KindScore, measure, scores_of
-from eqa_nodes.cli import main
+from eqa_nodes.bench.perception.tracking import DetectionCounts, TrackedKind, measure, scores_of
 from eqa_nodes.core.perception.detection import Detection, DetectionConfig
 from eqa_nodes.core.perception.instances import PerceptionConfig
 from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
-from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.oracle import ScriptedDetector
@@ -36,15 +33,15 @@ def of(name: str, number: int) -> Detection:
     return Detection(name, 0.9, BOXES[number], view().labels == number)
 
 
-def rows(*script: Sequence[Detection]) -> dict[str, KindScore]:
+def rows(*script: Sequence[Detection]) -> dict[str, TrackedKind]:
     frames = [view(n) for n in range(len(script))]
     return {r.kind: r for r in scores_of(measure(frames, LABELS, Perceiver(ScriptedDetector(script), CONFIG)))}
 
 
 def test_a_detector_without_fault_has_no_fault() -> None:
     found = rows(*[[of("cup", 1), of("couch", 2), of("cup", 3)]] * 2)
-    assert found["all"] == KindScore("all", 6, 6, 1.0, 1.0, 0.0, 1.0)
-    assert found["sofa"] == KindScore("sofa", 2, 2, 1.0, 1.0, 0.0, 1.0), "synonyms are one kind"
+    assert found["all"] == TrackedKind("all", 6, 6, 1.0, 1.0, 0.0, 1.0)
+    assert found["sofa"] == TrackedKind("sofa", 2, 2, 1.0, 1.0, 0.0, 1.0), "synonyms are one kind"
     assert list(found) == ["cup", "sofa", "all"]
 
 
@@ -68,14 +65,3 @@ def test_scenes_add_up() -> None:
     for _ in range(2):
         measure([view()], LABELS, Perceiver(ScriptedDetector([[of("cup", 1)]]), CONFIG), tallies)
     assert scores_of(tallies)[-1][:3] == ("all", 6, 2)
-
-
-def test_the_command_prints_a_table_and_keeps_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
-    out = tmp_path / "rows.json"
-    assert main(["bench", "perception", "--detector", "labels", "--scenes", "house:3", "--frames", "6", "--image",
-                 "160x120", "--json", str(out)]) == 0
-    last = read_json(out)[-1]
-    assert last["kind"] == "all" and last["labelled"] > 5 and last["recall"] > 0.9 and last["off_m"] < 0.05
-    assert "recall" in capsys.readouterr().out
-    assert main(["bench", "perception", "--detector", "eyes", "--scenes", "house:3"]) == 2
