@@ -34,7 +34,7 @@ class Failure(NamedTuple):
     found_box: Box | None
 
 
-class Failures:
+class FailurePictures:
     """Keeps the worst failures of each sort: the largest that were missed, the surest that are wrong."""
 
     def __init__(self) -> None:

@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from eqa_nodes.bench.metrics.intervals import wilson
-from eqa_nodes.bench.perception.matching import ATTRIBUTES, ROOM, FoundObject, MatchedView, TruthObject
+from eqa_nodes.bench.perception.matching import ROOM, FoundObject, MatchedView, TruthObject
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.perception.detection import Detection, DetectionConfig
+from eqa_nodes.core.perception.detection import ATTRIBUTES, Detection, DetectionConfig
 
 BINS, CONFUSIONS = 10, 15
 WANTED, ALL = "wider than 20 px, within 4 m", "all"

@@ -16,11 +16,11 @@ from scipy import ndimage
 
 from eqa_nodes.bench.perception.views import LabelledView
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.perception.detection import SURROUNDINGS, Detection
+from eqa_nodes.core.perception.detection import ATTRIBUTES, SURROUNDINGS, Detection
 from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
 from eqa_nodes.core.types.views import Label
 
-ROOM, ATTRIBUTES = "room", ("state", "colour", "material")
+ROOM = "room"
 _WIDTH = 320  # widths are stated in pixels of an image that is this wide
 _SURROUNDINGS = frozenset(map(canonical, SURROUNDINGS))
 Box: TypeAlias = tuple[int, int, int, int]
@@ -160,8 +160,7 @@ def _found(view: LabelledView, d: Detection, name: str) -> FoundObject:
 
 def _said(d: Detection) -> dict[str, str]:
     """Return what a detection states about its object; detectors may leave it out."""
-    stated: Mapping[str, str] = getattr(d, "attributes", {})
-    said = {name: stated.get(name, "") for name in ATTRIBUTES} | {ROOM: getattr(d, "room", "")}
+    said = {name: d.attributes.get(name, "") for name in ATTRIBUTES} | {ROOM: d.room}
     return {name: value for name, value in said.items() if value}
 
 

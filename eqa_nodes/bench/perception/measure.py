@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from eqa_nodes.bench.perception.failures import Failures
+from eqa_nodes.bench.perception.failures import FailurePictures
 from eqa_nodes.bench.perception.figures import DetectorFigures, DetectorTally
 from eqa_nodes.bench.perception.matching import match
 from eqa_nodes.bench.perception.views import LabelledView
@@ -33,7 +33,7 @@ class MeasuredDetector(NamedTuple):
     """The figures of a detector, and its failures with pictures, None if they were not kept."""
 
     figures: DetectorFigures
-    failures: Failures | None
+    failures: FailurePictures | None
 
 
 def measure_detectors(views: Iterable[LabelledView], detectors: Mapping[str, Detector],
@@ -44,7 +44,7 @@ def measure_detectors(views: Iterable[LabelledView], detectors: Mapping[str, Det
     """
     config = config or MeasureConfig()
     tallies = {name: DetectorTally(name, detector.privileged) for name, detector in detectors.items()}
-    failures = {name: Failures() for name in detectors} if pictures else {}
+    failures = {name: FailurePictures() for name in detectors} if pictures else {}
     for view in views:
         for name, detector in detectors.items():
             tally = tallies[name]

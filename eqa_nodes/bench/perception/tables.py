@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from eqa_nodes.bench.perception.failures import SHEETS, Failures, contact_sheet
+from eqa_nodes.bench.perception.failures import SHEETS, FailurePictures, contact_sheet
 from eqa_nodes.bench.perception.figures import DetectorFigures, GroupScore, Rate
 from eqa_nodes.bench.perception.measure import MeasuredDetector
 from eqa_nodes.bench.report.text_tables import markdown_table
@@ -134,7 +134,7 @@ def write_report(folder: Path, measured: Sequence[MeasuredDetector], head: str) 
     return [folder / REPORT, folder / PAGE, *(path for _, path in pictures)]
 
 
-def _pictures(folder: Path, name: str, failures: Failures) -> Iterator[tuple[str, Path]]:
+def _pictures(folder: Path, name: str, failures: FailurePictures) -> Iterator[tuple[str, Path]]:
     """Write the contact sheets of a detector that have pictures; yield their titles and files."""
     for sheet in SHEETS:
         if failures.count(sheet):

@@ -30,7 +30,7 @@ _NEAR_M, _OPEN = 0.3, 0.5  # minimum share of pixels with more than this depth: 
 
 
 @dataclass(frozen=True)
-class ViewsConfig:
+class MeasuredViews:
     """The views of each scene. depth_noise: standard deviation of depth as a share of the distance; 0 = exact depth."""
 
     views: Counted = 20
@@ -75,7 +75,7 @@ def kinds_of(scenes: Sequence[str]) -> tuple[str, ...]:
 _BLIND = CameraModel(width=16, height=12, color=False)
 
 
-def views_of(scene: str, config: ViewsConfig) -> Iterator[LabelledView]:
+def views_of(scene: str, config: MeasuredViews) -> Iterator[LabelledView]:
     """Yield views from places on the floor that a robot can reach, at a random height, heading and tilt.
 
     Raises UnknownScene, ConfigError if the scene has no labels, SimulatorError if it has no free view.

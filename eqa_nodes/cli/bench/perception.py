@@ -13,7 +13,7 @@ from eqa_nodes.cli.options import FOLDER, flag, group, listed, option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.bench.perception.views import LabelledView, ViewsConfig
+    from eqa_nodes.bench.perception.views import LabelledView, MeasuredViews
     from eqa_nodes.config.nodes import PerceptionSettings
     from eqa_nodes.core.perception.instances import NoiseConfig
     from eqa_nodes.tours.tours import TourHistory
@@ -60,12 +60,12 @@ class Perception:
     def _views(self, console: Console, scenes: Sequence[str]) -> int:
         from eqa_nodes.bench.perception.measure import MeasureConfig, measure_detectors
         from eqa_nodes.bench.perception.tables import sections, write_report
-        from eqa_nodes.bench.perception.views import ViewsConfig, kinds_of
+        from eqa_nodes.bench.perception.views import MeasuredViews, kinds_of
         from eqa_nodes.config.run import image_size
         from eqa_nodes.perception import open_detector
 
         width, height = image_size(self.image)
-        views = ViewsConfig(self.views, width, height, self.depth_noise, self.seed)
+        views = MeasuredViews(self.views, width, height, self.depth_noise, self.seed)
         settings = {name: self._settings(name) for name in dict.fromkeys(self.detector)}
         scores = {s.perceiver.detection.score for s in settings.values()}
         config = MeasureConfig(self.iou, min(scores) if self.score is None else self.score)
@@ -137,7 +137,7 @@ def _noise(preset: str) -> NoiseConfig:
     return NoiseConfig(errors.get("miss", 0.0), errors.get("confuse", 0.0), errors.get("range_m", 0.0))
 
 
-def _shown(console: Console, scenes: Sequence[str], config: ViewsConfig) -> Iterator[LabelledView]:
+def _shown(console: Console, scenes: Sequence[str], config: MeasuredViews) -> Iterator[LabelledView]:
     """Yield the views of all scenes, with a bar."""
     from rich.progress import track
 

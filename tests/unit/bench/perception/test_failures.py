@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bench.perception.failures import CONFUSED, FALSE, MISSED, OF_A_KIND, Failures, contact_sheet
+from eqa_nodes.bench.perception.failures import CONFUSED, FALSE, MISSED, OF_A_KIND, FailurePictures, contact_sheet
 from eqa_nodes.bench.perception.matching import match
 from eqa_nodes.core.perception.detection import Detection
 from tests.fixtures.labelled_views import CUP, SOFA, of, view, within
@@ -14,8 +14,8 @@ from tests.fixtures.labelled_views import CUP, SOFA, of, view, within
 GREEN, RED = (0, 200, 90), (240, 50, 70)
 
 
-def kept(*views: list[Detection]) -> Failures:
-    failures = Failures()
+def kept(*views: list[Detection]) -> FailurePictures:
+    failures = FailurePictures()
     for n, found in enumerate(views):
         shown = view("house:1000", n)
         failures.add(shown, match(shown, found, 0.3))

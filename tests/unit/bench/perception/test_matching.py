@@ -74,6 +74,12 @@ def test_ids_without_a_label_are_no_objects() -> None:
     assert [t.kind for t in matched(labels={CUP: LABELS[CUP]}).truth] == ["cup"]
 
 
+def test_what_a_detection_says_of_its_object_is_kept() -> None:
+    said = {"attributes": {"colour": "blue"}, "room": "kitchen"}
+    result = matched(of("cup", CUP, **said), of("dog", SOFA, **said))
+    assert [dict(t.said) for t in result.truth] == [{"colour": "blue", "room": "kitchen"}, {}, {}]
+
+
 def test_facts_are_those_of_the_label() -> None:
     assert [dict(t.facts) for t in matched().truth] == [
         {"colour": "red", "state": "full", "room": "second bedroom"},

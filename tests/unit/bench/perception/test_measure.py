@@ -61,7 +61,7 @@ def test_a_view_with_an_error_has_no_detections_and_is_counted() -> None:
 
 
 def test_unusable_detections_are_counted_and_unsure_ones_left_out() -> None:
-    bad = of("cup", CUP)._replace(box=(0, 0, np.nan, 4))
+    bad = of("cup", CUP)._replace(score=np.nan)
     unsure = within("sofa", (20, 20, 60, 40), 0.1)
     found = figures([bad, unsure, of("cup", CUP)])
     assert (found.unusable, found.all.precision[3:]) == (1, (1, 1))

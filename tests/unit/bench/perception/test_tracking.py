@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from eqa_nodes.bench.perception.tracking import DetectionCounts, TrackedKind, measure, scores_of
@@ -30,7 +31,7 @@ def view(stamp: int = 1) -> Frame:
 
 
 def of(name: str, number: int) -> Detection:
-    return Detection(name, 0.9, BOXES[number], view().labels == number)
+    return Detection(name, 0.9, BOXES[number], np.asarray(view().labels == number))
 
 
 def rows(*script: Sequence[Detection]) -> dict[str, TrackedKind]:

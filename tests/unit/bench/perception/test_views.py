@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eqa_nodes.bench.perception.views import CAMERA_M, ViewsConfig, draw_houses, kinds_of, views_of
+from eqa_nodes.bench.perception.views import CAMERA_M, MeasuredViews, draw_houses, kinds_of, views_of
 from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, SimulatorError, UnknownScene
 from eqa_nodes.core.perception.instances import points_of
@@ -20,7 +20,7 @@ from tests.fixtures.houses import empty_room, two_rooms
 
 pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
 
-SMALL = ViewsConfig(4, 64, 48)
+SMALL = MeasuredViews(4, 64, 48)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,11 +41,11 @@ def test_views_are_complete_and_repeat() -> None:
         assert (one.frame.depth_m == other.frame.depth_m).all() and (one.frame.rgb == other.frame.rgb).all()
         assert CAMERA_M[0] <= one.frame.base_from_camera.xyz[2] <= CAMERA_M[1] and one.labels[2].kind == "sofa"
     assert len({v.frame.base_from_camera.xyz[2] for v in views}) == 4
-    assert not (next(views_of("rooms:2", ViewsConfig(1, 64, 48, seed=1))).frame.rgb == views[0].frame.rgb).all()
+    assert not (next(views_of("rooms:2", MeasuredViews(1, 64, 48, seed=1))).frame.rgb == views[0].frame.rgb).all()
 
 
 def test_the_pose_of_a_view_is_that_of_its_camera() -> None:
-    for one in views_of("rooms:2", ViewsConfig(4, 64, 48, 0.0)):
+    for one in views_of("rooms:2", MeasuredViews(4, 64, 48, 0.0)):
         v, u = np.nonzero(one.depth_m > 0)
         x, y, z = points_of(one.frame, v, u)[1]
         assert x.min() > -0.1 and x.max() < 8.3 and y.min() > -0.2 and y.max() < 4.3, "everything is in the rooms"
@@ -83,4 +83,4 @@ def test_scenes_that_cannot_be_measured_are_refused() -> None:
     with pytest.raises(UnknownScene):
         next(views_of("nowhere:1", SMALL))
     with pytest.raises(ConfigError, match="views is 0"):
-        ViewsConfig(0)
+        MeasuredViews(0)
