@@ -25,6 +25,7 @@ from sim_bridge.house.questions.dataset import CATEGORIES, SPLITS, HouseQuestion
 from sim_bridge.house.questions.floors import FloorsQuestion, FloorStart, floors_questions
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.questions.multi_target import MultiTargetQuestion, multi_target_questions
+from sim_bridge.house.world import PREFIX
 
 QUESTIONS, MOST_TASKS = 500, 400  # default number of generated questions, and of tasks: 80 of each family
 PEOPLE = 3  # number in each house of `house-people`
@@ -51,6 +52,15 @@ class HouseReader:
         if options.split not in ("", *SPLITS):
             raise ConfigError(unknown("split", options.split, SPLITS))
         return list(self.draw(options._replace(split=options.split or "test", limit=options.limit or self.whole)))
+
+
+def house_scenes(count: int, seed: int = 0, split: str = "test") -> tuple[str, ...]:
+    """Return the scenes of `count` houses of a split, in the order of its questions. Raises ConfigError."""
+    houses = SPLITS[split]
+    if not 1 <= count <= len(houses):
+        raise ConfigError(f"{count} {split} houses cannot be drawn: choose 1 to {len(houses)} of {PREFIX}{houses[0]} "
+                          f"to {PREFIX}{houses[-1]}, or name scenes")
+    return tuple(f"{PREFIX}{number}" for number in islice(_houses(ReaderOptions(split=split, seed=seed)), count))
 
 
 def _houses(options: ReaderOptions) -> Iterator[int]:

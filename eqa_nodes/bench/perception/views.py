@@ -12,13 +12,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, SimulatorError
-from eqa_nodes.core.ranges import Counted, Range, Seed, check_ranges
+from eqa_nodes.core.ranges import Count, Counted, Range, check_ranges
 from eqa_nodes.core.types.geometry import Pose2, camera_mount, compose, inverse
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.tours.tours import Place, first_frame, spread_points
-from sim_bridge.house.questions.dataset import SPLITS
-from sim_bridge.house.world import PREFIX
 from sim_bridge.registry import open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.senses import with_noise
@@ -37,7 +35,7 @@ class MeasuredViews:
     width: Counted = 320
     height: Counted = 240
     depth_noise: Annotated[float, Range(0.0, 0.2)] = 0.004
-    seed: Seed = 0
+    seed: Count = 0
 
     def __post_init__(self) -> None:
         check_ranges(self, "perception")
@@ -51,15 +49,6 @@ class LabelledView(NamedTuple):
     frame: Frame
     depth_m: np.ndarray
     labels: Mapping[int, Label]
-
-
-def draw_houses(count: int, seed: int = 0) -> tuple[str, ...]:
-    """Return the scenes of `count` test houses, in the order of the benchmark's questions. Raises ConfigError."""
-    houses = SPLITS["test"]
-    if not 1 <= count <= len(houses):
-        raise ConfigError(f"{count} test houses cannot be drawn: choose 1 to {len(houses)} of {PREFIX}{houses[0]} to "
-                          f"{PREFIX}{houses[-1]}, or name scenes")
-    return tuple(f"{PREFIX}{number}" for number in np.random.default_rng(seed).permutation(houses)[:count].tolist())
 
 
 def kinds_of(scenes: Sequence[str]) -> tuple[str, ...]:
@@ -80,7 +69,7 @@ def views_of(scene: str, config: MeasuredViews) -> Iterator[LabelledView]:
 
     Raises UnknownScene, ConfigError if the scene has no labels, SimulatorError if it has no free view.
     """
-    rng = np.random.default_rng((abs(config.seed), zlib.crc32(scene.encode())))
+    rng = np.random.default_rng((config.seed, zlib.crc32(scene.encode())))
     camera = CameraModel(width=config.width, height=config.height)
     robot = replace(ROBOTS[DEFAULT], camera=camera)
     with closing(open_simulator(scene)) as simulator:

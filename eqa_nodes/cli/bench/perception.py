@@ -51,21 +51,22 @@ class Perception:
         """Measure and print tables. Return 1 if a detector failed on a view."""
         from rich.console import Console
 
-        from eqa_nodes.bench.perception.views import draw_houses
+        from eqa_nodes.bench.house.questions import house_scenes
+        from eqa_nodes.bench.perception.views import MeasuredViews
+        from eqa_nodes.config.run import image_size
 
-        console = Console()
-        scenes = self.scenes or draw_houses(self.houses, self.seed)
-        return self._tours(console, scenes) if self.tour else self._views(console, scenes)
+        console, (width, height) = Console(), image_size(self.image)
+        views = MeasuredViews(self.views, width, height, self.depth_noise, self.seed)
+        scenes = self.scenes or house_scenes(self.houses, self.seed)
+        return self._tours(console, scenes) if self.tour else self._compare(console, scenes, views)
 
-    def _views(self, console: Console, scenes: Sequence[str]) -> int:
+    def _compare(self, console: Console, scenes: Sequence[str], views: MeasuredViews) -> int:
+        """Show the views to all detectors."""
         from eqa_nodes.bench.perception.measure import MeasureConfig, measure_detectors
         from eqa_nodes.bench.perception.tables import sections, write_report
-        from eqa_nodes.bench.perception.views import MeasuredViews, kinds_of
-        from eqa_nodes.config.run import image_size
+        from eqa_nodes.bench.perception.views import kinds_of
         from eqa_nodes.perception import open_detector
 
-        width, height = image_size(self.image)
-        views = MeasuredViews(self.views, width, height, self.depth_noise, self.seed)
         settings = {name: self._settings(name) for name in dict.fromkeys(self.detector)}
         scores = {s.perceiver.detection.score for s in settings.values()}
         config = MeasureConfig(self.iou, min(scores) if self.score is None else self.score)

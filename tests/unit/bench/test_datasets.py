@@ -243,6 +243,15 @@ def test_the_other_data_sets_of_the_house(name: str, scene: str, metadata: set[s
     assert (sample.target in sample.viewpoints) == (name in ("house-multi", "house-measure"))
 
 
+def test_houses_are_drawn_in_the_order_of_the_questions() -> None:
+    scenes = house.house_scenes(40)
+    assert len(set(scenes)) == 40 and scenes[:2] == house.house_scenes(2) != house.house_scenes(2, seed=1)
+    assert all(1000 <= int(scene.removeprefix("house:")) < 2000 for scene in scenes)
+    for count in (0, 1001):
+        with pytest.raises(ConfigError, match="choose 1 to 1000 of house:1000 to house:1999"):
+            house.house_scenes(count)
+
+
 def test_hash_and_file_hold_every_field(tmp_path: Path) -> None:
     sample = Sample("a", "What?", "x", ("y",), "c", "toy:s", Pose2(1.0, 2.0, 3.0), (4.0, 5.5), 6, 7.5, (), False, 8,
                     {"floor": 1, "é": None}, start_height_m=0.5)

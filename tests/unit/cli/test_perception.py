@@ -58,6 +58,7 @@ def test_a_tour_measures_positions_and_numbers(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(("words", "error"), [
     (["--detector", "ears"], "unknown detector 'ears'"), (["--detector", "labels=harsh"], "unknown noise 'harsh'"),
     (["--detector", "labels", "--views", "0"], "views is 0"),
+    (["--detector", "labels", "--seed", "-1"], "seed is -1"),
     (["--detector", "labels", "--image", "4x4"], "--image is '4x4'"),
     (["--detector", "labels", "--depth-noise", "-1"], "depth_noise is -1"),
     (["--detector", "labels", "--iou", "0"], "least_iou is 0"),

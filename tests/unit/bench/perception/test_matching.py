@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from eqa_nodes.bench.perception.matching import MatchedView, match
@@ -75,7 +77,7 @@ def test_ids_without_a_label_are_no_objects() -> None:
 
 
 def test_what_a_detection_says_of_its_object_is_kept() -> None:
-    said = {"attributes": {"colour": "blue"}, "room": "kitchen"}
+    said: dict[str, Any] = {"attributes": {"colour": "blue"}, "room": "kitchen"}
     result = matched(of("cup", CUP, **said), of("dog", SOFA, **said))
     assert [dict(t.said) for t in result.truth] == [{"colour": "blue", "room": "kitchen"}, {}, {}]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eqa_nodes.bench.perception.views import CAMERA_M, MeasuredViews, draw_houses, kinds_of, views_of
+from eqa_nodes.bench.perception.views import CAMERA_M, MeasuredViews, kinds_of, views_of
 from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, SimulatorError, UnknownScene
 from eqa_nodes.core.perception.instances import points_of
@@ -58,15 +58,6 @@ def test_depth_has_the_noise_of_a_camera() -> None:
     both = (one.frame.depth_m > 0) & (one.depth_m > 0)
     off = one.frame.depth_m[both] / one.depth_m[both] - 1
     assert 0.003 < off.std() < 0.005 and (one.frame.depth_m[one.depth_m > 0] == 0).any()
-
-
-def test_test_houses_are_drawn_in_the_order_of_the_benchmark() -> None:
-    houses = draw_houses(40)
-    assert len(set(houses)) == 40 and houses[:2] == draw_houses(2) != draw_houses(2, seed=1)
-    assert all(1000 <= int(house.removeprefix("house:")) < 2000 for house in houses)
-    for count in (0, 1001):
-        with pytest.raises(ConfigError, match="choose 1 to 1000 of house:1000 to house:1999"):
-            draw_houses(count)
 
 
 def test_kinds_are_those_of_the_scenes() -> None:
