@@ -49,7 +49,8 @@ class FailurePictures:
                 self._keep(MISSED, view, pixels, t.kind, f"{t.kind}, {_where(t)}", t.box, None)
         for f in matched.found:
             if f.counted and not f.true_kind:
-                self._keep(FALSE, view, f.score, f.kind, f'"{f.kind}" {f.score:.2f}, {_where(f)}', None, f.box)
+                words = f'{"part, " * f.part}"{f.kind}" {f.score:.2f}, {_where(f)}'
+                self._keep(FALSE, view, f.score, f.kind, words, None, f.box)
             elif f.counted and not f.right:
                 self._keep(CONFUSED, view, f.score, f.true_kind, f'{f.true_kind}: "{f.kind}" {f.score:.2f}',
                            f.true_box, f.box)

@@ -87,7 +87,8 @@ class DetectorFigures(NamedTuple):
 
     miou: mean over kinds of the intersection over union of their pixels with depth in range, None without masks; ece:
     expected calibration error of the scores; errors: views on which the detector failed, by message; unusable:
-    detections that were dropped because of an invalid box, mask or score.
+    detections that were dropped because of an invalid box, mask or score; false: detections that match no object;
+    parts: those of them that are parts or second detections of an object of their kind.
     """
 
     name: str
@@ -108,6 +109,8 @@ class DetectorFigures(NamedTuple):
     p95_ms: float | None
     errors: Mapping[str, int]
     unusable: int
+    false: int
+    parts: int
 
 
 class KindPixels:
@@ -193,7 +196,8 @@ class DetectorTally:
             tuple(self._attribute(name) for name in (*ATTRIBUTES, ROOM)),
             sum(b.detections * abs(b.score - b.right) for b in bins) / len(self._found) if bins else None, bins,
             self._confusions(), float(np.median(ms)) if ms.size else None,
-            float(np.percentile(ms, 95)) if ms.size else None, dict(self.errors), self.unusable)
+            float(np.percentile(ms, 95)) if ms.size else None, dict(self.errors), self.unusable,
+            sum(not f.true_kind for _, f in self._found), sum(f.part for _, f in self._found))
 
     def _kinds(self, ious: Mapping[str, float]) -> tuple[KindScore, ...]:
         """Return a row for each kind, the most frequent first."""

@@ -50,7 +50,8 @@ class TruthObject(NamedTuple):
 
 class FoundObject(NamedTuple):
     """A detection. true_kind: kind of the object that it matches, "" = none; counted: False if that object does not
-    count although the kind is right. true_box: the object's box.
+    count although the kind is right. true_box: the object's box; part: it matches none, but most of it is on an object
+    of its kind, so that it is a part of one or a second detection of it.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class FoundObject(NamedTuple):
     counted: bool
     true_kind: str = ""
     true_box: Box | None = None
+    part: bool = False
 
     @property
     def right(self) -> bool:
@@ -98,6 +100,9 @@ def match(view: LabelledView, found: Sequence[Detection], least_iou: float) -> M
             same = name == kinds[k]
             one = one._replace(true_kind=kinds[k], true_box=truth[k].box, counted=truth[k].counted or not same)
             truth[k] = truth[k]._replace(found_as=name, said=_said(d) if same else {})
+        else:
+            own = [i.label.instance for i, kind in zip(instances, kinds, strict=True) if kind == name]
+            one = one._replace(part=_mostly_on(d, view, own))
         objects.append(one)
     return MatchedView(tuple(truth), tuple(objects))
 
@@ -127,6 +132,14 @@ def _overlaps(d: Detection, view: LabelledView, instances: Sequence[_Instance]) 
     inside = np.bincount(view.frame.labels[d.mask], minlength=2 ** 16)
     size = int(np.count_nonzero(d.mask))
     return [float(inside[i.label.instance] / (size + i.pixels - inside[i.label.instance])) for i in instances]
+
+
+def _mostly_on(d: Detection, view: LabelledView, ids: Sequence[int]) -> bool:
+    """Return whether more than half of a detection's pixels belong to one of these instances."""
+    assert view.frame.labels is not None
+    left, top, right, bottom = d.box
+    pixels = view.frame.labels[top:bottom, left:right] if d.mask is None else view.frame.labels[d.mask]
+    return any(2 * np.count_nonzero(pixels == i) > pixels.size for i in ids)
 
 
 def _box_overlap(a: Box, b: Box) -> float:

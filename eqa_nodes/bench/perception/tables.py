@@ -50,6 +50,7 @@ def _summary(figures: Sequence[DetectorFigures], names: tuple[str, ...]) -> Sect
         ("mean IoU of kinds", lambda f: percent(f.miou)),
         *((f"{one.name}, right (left out)", partial(_attribute, k=k)) for k, one in enumerate(first.attributes)),
         ("calibration error of scores", lambda f: percent(f.ece)),
+        ("false detections, parts of objects", lambda f: f"{f.false}, {f.parts}"),
         ("time, median and 95th percentile", _time),
         ("reads the simulator's labels", lambda f: "yes" if f.privileged else "no"),
         ("views with an error", lambda f: str(sum(f.errors.values())))]

@@ -67,7 +67,7 @@ class Perception:
         from eqa_nodes.bench.perception.views import kinds_of
         from eqa_nodes.perception import open_detector
 
-        settings = {name: self._settings(name) for name in dict.fromkeys(self.detector)}
+        settings = {shown: self._settings(name) for shown, name in _shown_names(self.detector).items()}
         scores = {s.perceiver.detection.score for s in settings.values()}
         config = MeasureConfig(self.iou, min(scores) if self.score is None else self.score)
         with console.status("opening scenes"):
@@ -96,8 +96,8 @@ class Perception:
 
         histories = [_tour(scene, self.image) for scene in scenes]
         kinds = _kinds_on(histories)
-        for name in dict.fromkeys(self.detector):
-            settings = self._settings(name)
+        for name, named in _shown_names(self.detector).items():
+            settings = self._settings(named)
             detection = replace(settings.perceiver.detection, vocabulary=kinds)
             perceiver = open_perceiver(settings.detector, replace(settings.perceiver, detection=detection))
             tallies: dict[str, DetectionCounts] = {}
@@ -127,6 +127,13 @@ class Perception:
         if model and labels:
             settings = replace(settings, detector=replace(settings.detector, noise=_noise(model)))
         return settings
+
+
+def _shown_names(detectors: Sequence[str]) -> dict[str, str]:
+    """Return {name in the tables: detector}: a model without its folder, if that differs from the other names."""
+    short = {name: "=".join((name.partition("=")[0], Path(name.partition("=")[2]).name)).rstrip("=")
+             for name in dict.fromkeys(detectors)}
+    return {one if list(short.values()).count(one) == 1 else name: name for name, one in short.items()}
 
 
 def _noise(preset: str) -> NoiseConfig:

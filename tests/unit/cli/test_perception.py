@@ -42,6 +42,14 @@ def test_detectors_are_compared_and_the_report_is_kept(tmp_path: Path, capsys: p
     assert noisy["all"]["recall"]["value"] < 1.0 and (out / "labels-severe-missed.png").exists()
 
 
+def test_a_model_is_named_without_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    main([*PERCEPTION, "--detector", "eyes=folder/x.onnx", "eyes=other/y.onnx"])
+    shown = capsys.readouterr().out
+    assert "eyes=x.onnx" in shown and "eyes=y.onnx" in shown and "folder" not in shown
+    main([*PERCEPTION, "--detector", "eyes=one/x.onnx", "eyes=two/x.onnx"])
+    assert "eyes=one/x.onnx" in capsys.readouterr().out
+
+
 def test_a_detector_that_fails_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*PERCEPTION, "--detector", "eyes"]) == 1
     shown = capsys.readouterr().out

@@ -43,7 +43,14 @@ def test_a_part_of_an_object_needs_enough_overlap(right: int, found: bool, maske
 def test_an_object_is_found_once_by_the_detection_that_fits_best() -> None:
     result = matched(within("sofa", (20, 20, 40, 40), 0.99), of("sofa", SOFA, 0.3))
     assert [f.right for f in result.found] == [False, True]
-    assert result.found[0].true_kind == ""
+    assert (result.found[0].true_kind, result.found[0].part) == ("", True)
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_a_part_of_an_object_is_known_as_one(masked: bool) -> None:
+    result = matched(within("sofa", (50, 20, 60, 40), masked=masked), within("sofa", (0, 20, 30, 40), masked=masked),
+                     within("dog", (20, 20, 30, 40), masked=masked))
+    assert [(f.true_kind, f.part) for f in result.found] == [("", True), ("", False), ("", False)]
 
 
 def test_the_kind_comes_before_the_overlap() -> None:

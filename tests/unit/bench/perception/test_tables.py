@@ -29,6 +29,7 @@ def test_detectors_stand_side_by_side() -> None:
     rows = table("Detectors")
     assert rows["recall, all"][0].startswith("100.0 (") and rows["recall, all"][1].startswith("22.2 (")
     assert rows["reads the simulator's labels"] == ("yes", "no") and rows["views with an error"] == ("0", "1")
+    assert rows["false detections, parts of objects"] == ("0, 0", "1, 0")
     assert rows["colour, right (left out)"] == ("- (100.0)", "- (100.0)")
     assert table("By width in the picture and by distance")["over 40 px"] == ("6", "100.0 / 100.0", "33.3 / 50.0")
     assert table("By kind") == {"cup": ("6", "100.0 / 100.0", "33.3 / 100.0"),
