@@ -106,12 +106,21 @@ def _states(db: Database, objects: list[MemoryObject], since_ns: int) -> list[Ch
         if before is None or after is None:
             continue
         was, now = ({k: v for k, v in sight.attributes.items() if k in _TELLING} for sight in (before, after))
-        if was != now:
-            differ = [k for k in _TELLING if was.get(k) != now.get(k)]
+        differ = [k for k in _TELLING if was.get(k) != now.get(k) and _is_known(k, before) and _is_known(k, after)]
+        if differ:
             found.append(Change("state", o, before.keyframe, after.keyframe,
                                 ", ".join(was.get(k, "nothing") for k in differ),
                                 ", ".join(now.get(k, "nothing") for k in differ), *_between(db, o, now)))
     return found
+
+
+def _is_known(attribute: str, sight: _Sight) -> bool:
+    """Return whether a look tells the state of an object, or where it was: a detector does not always see it.
+
+    What has a relation and no support was on the floor, on a wall or at the ceiling.
+    """
+    names = sight.attributes
+    return attribute in names or (attribute == "support" and "relation" in names)
 
 
 def _between(db: Database, o: MemoryObject, now: dict[str, str]) -> tuple[int, int]:

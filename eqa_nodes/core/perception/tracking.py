@@ -18,6 +18,7 @@ from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.perception.detection import ATTRIBUTES, Detection, DetectionConfig, Detector, painted, sound
 from eqa_nodes.core.perception.instances import sightings
+from eqa_nodes.core.perception.relations import relations_of
 from eqa_nodes.core.ranges import NotNegative, Part, Share, check_ranges
 from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.views import (
@@ -85,9 +86,9 @@ class TrackedInstance:
                 votes.update({earlier: older * votes[earlier] for earlier in votes})
             votes[value] = votes.get(value, 0.0) + weight
 
-    def label(self, text: str, detected: bool) -> Label:
-        """Return the instance as a label. text: text read on it in this frame."""
-        kind, known = self.kind, {}
+    def label(self, text: str, place: Mapping[str, str], detected: bool) -> Label:
+        """Return the instance as a label. text: text read on it in this frame; place: from `relations_of`."""
+        kind, known = self.kind, dict(place)
         for fact in (*ATTRIBUTES, _ROOM):
             if votes := self.facts.get((fact, kind if fact == _STATE else "")):
                 known[fact] = _most_voted(votes)
@@ -231,9 +232,10 @@ class Perceiver:
         seen = {s.label.instance: s for s in sightings(replace(frame, labels=image), numbered, config.perception)}
         sighted = [(d, seen[n]) for n, d in enumerate(kept, start=1) if n in seen]
         ids = np.zeros(len(kept) + 1, np.uint16)
-        table, labelled = {}, []
-        for track, (d, s) in zip(self._tracker.update(sighted), sighted, strict=True):
-            label = track.label(d.text, not privileged)
+        tracks, table, labelled = self._tracker.update(sighted), {}, []
+        places = relations_of(tracks, self._tracker.tracks, frame.map_from_base.xyz[2])
+        for track, (d, s), place in zip(tracks, sighted, places, strict=True):
+            label = track.label(d.text, place, not privileged)
             ids[s.label.instance], table[track.id] = track.id, label
             labelled.append((d, s._replace(label=label)))
         return Perceived(replace(frame, labels=ids[image]), table, tuple(labelled))

@@ -234,7 +234,7 @@ def _is_beside(scene: LabelScene, obj: Seen, thing: Thing, bases: Sequence[Seen]
     if support is None:
         return True
     if support.kind in SURFACES:
-        return obj.attributes.get("relation", "floor") == support.kind
+        return obj.relation == support.kind
     if not bases:  # what it is on was not seen itself, but the label of what is on it names it
         plain = support._replace(kind="", room="", quantifier="") == Thing()
         return plain and is_carried(obj, support.kind, relation)

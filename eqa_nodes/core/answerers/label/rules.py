@@ -320,10 +320,10 @@ def _support(obj: Seen) -> str:
 
 def place(obj: Seen) -> str:
     """Return where an object is: "on the desk in the study"."""
-    support, relation = obj.attributes.get("support", ""), obj.attributes.get("relation", "floor")
+    support, relation = obj.attributes.get("support", ""), obj.relation
     above = f"on the wall above the {support}" if relation == "wall" and support else ""
     fixed = f"on the {relation}" if relation in ("wall", "ceiling") else ""
-    return f"{above or _support(obj) or fixed}{in_the(obj)}".strip() or "on the floor"
+    return f"{above or _support(obj) or fixed}{in_the(obj)}".strip() or ("on the floor" if relation == "floor" else "")
 
 
 def _room(obj: Seen) -> str:
@@ -361,7 +361,7 @@ def _use(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     direct = canonical(obj.kind).endswith(canonical(thing.kinds[0]))
     text = {"tool": f"the {obj.kind}", "room": f"the {obj.room}", "where": place(obj)}.get(
         asked.aspect, f"{purpose.preposition if purpose else 'at'} the {obj.kind} in the {obj.room}")
-    return RuleAnswer(text, sure * (1.0 if direct else 0.8), (obj,))
+    return RuleAnswer(text, sure * (1.0 if direct else 0.8), (obj,)) if text else None  # its place may not be known
 
 
 # Several questions in one.

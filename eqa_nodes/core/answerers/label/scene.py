@@ -24,6 +24,7 @@ _RIVAL_M, _DOUBTFUL_M = 0.8, 1.5  # a second door as near as this may be meant; 
 _TURNED_RAD = 1.0  # minimum turn between views that show different parts of a room
 _RECENT_NS = 600 * 10 ** 9
 _NOT_FURNITURE = frozenset(("door", "window", "curtain", "rug", "front door", "bath mat", "doormat", "yoga mat"))
+_FURNITURE_M = 0.4  # what is no larger is hardly furniture, if it is not known to stand on the floor
 Box = tuple[float, float, float, float]  # on the floor: x0, y0, x1, y1
 
 
@@ -45,6 +46,11 @@ class Seen(NamedTuple):
     def sides(self) -> tuple[float, float, float]:
         """Extents along the map's axes."""
         return self.high[0] - self.low[0], self.high[1] - self.low[1], self.high[2] - self.low[2]
+
+    @property
+    def relation(self) -> str:
+        """What its label says of where it is; a simulator leaves out "floor", a detector what it does not know."""
+        return self.attributes.get("relation", "" if self.sighting.label.detected else "floor")
 
     @property
     def middle(self) -> tuple[float, float]:
@@ -76,8 +82,8 @@ class LabelScene:
 
     def furniture(self, room: str) -> list[Seen]:
         """Return what stands on the floor of a room and rises from it."""
-        return [t for t in self.in_room(room) if t.attributes.get("relation", "floor") == "floor"
-                and t.high[2] > 0.12 and t.kind not in _NOT_FURNITURE]
+        return [t for t in self.in_room(room) if t.high[2] > 0.12 and t.kind not in _NOT_FURNITURE and (
+            t.relation == "floor" or (not t.relation and max(t.sides) > _FURNITURE_M))]
 
     def has_others(self, name: str) -> bool:
         """Return whether unseen rooms of that name must exist, because its name distinguishes it from others."""

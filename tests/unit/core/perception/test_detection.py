@@ -150,7 +150,7 @@ def looked_at(tracker: Tracker, pixels: int, room: str = "", name: str = "lamp",
     """Return the label of the one object after another detection of it."""
     d, s = detection(name, 0.0, score=score, vector=[1, 0, 0])
     (track,) = tracker.update([(d._replace(attributes=attributes, room=room), s._replace(pixels=pixels))])
-    return track.label("", True)
+    return track.label("", {}, True)
 
 
 def test_colour_material_and_room_are_voted_by_score_and_pixels() -> None:
@@ -230,7 +230,8 @@ def test_a_detector_that_is_not_privileged_does_not_see_labels_and_its_labels_sa
     view = replace(seen((20, 10, 30, 20, 1.5)), labels=np.ones((H, W), np.uint16))
     first, nothing, again = (perceiver.take(view, {1: Label(1, "wall", "hall", {})}) for _ in range(3))
     assert all(shown.labels is None for shown in detector.frames)
-    assert first.table == again.table == {1: Label(1, "cup", "", {}, detected=True)} and not nothing.table
+    assert first.table == again.table == {
+        1: Label(1, "cup", "", {"relation": "wall"}, detected=True)} and not nothing.table
     assert [s.label.instance for _, s in first.found] == [1]
     with pytest.raises(ModelError, match="script of detections ended before frame 4"):
         perceiver.take(view, {})
