@@ -45,6 +45,7 @@ _COLORS = {"rgb8": (0, 1, 2), "bgr8": (2, 1, 0), "rgba8": (0, 1, 2), "bgra8": (2
 _FLOAT32 = 7  # sensor_msgs/PointField.FLOAT32
 _DEPTHS = ("16UC1", "32FC1", "mono16")
 DETECTED = "source=detector"  # label attribute that a simulator never sets
+SCORE = "detector_score"  # name of another one: Label.score, where it is below 1
 
 
 def ns_of(stamp: Any) -> int:
@@ -391,5 +392,6 @@ def evidence_of(entries: Iterable[Any]) -> tuple[Evidence, ...]:
 
 def _label(label: Any) -> Label:
     pairs = [str(pair) for pair in label.attributes]
-    return Label(int(label.instance_id), str(label.kind), str(label.room),
-                 dict(pair.split("=", 1) for pair in pairs if pair != DETECTED), DETECTED in pairs)
+    attributes = dict(pair.split("=", 1) for pair in pairs if pair != DETECTED)
+    score = float(attributes.pop(SCORE, 1.0))
+    return Label(int(label.instance_id), str(label.kind), str(label.room), attributes, DETECTED in pairs, score)

@@ -163,14 +163,20 @@ def objects(db: Database, where: Maps) -> list[MemoryObject]:
 
 
 def dump_sightings(seen: Iterable[Sighting]) -> str:
-    """Return sightings as JSON; those made by a detector end with true."""
-    return json.dumps([[*s.label[:4], *s[1:], *[True] * s.label.detected] for s in seen], sort_keys=True)
+    """Return sightings as JSON; those made by a detector end with true, and with the score if it is below 1."""
+    return json.dumps([[*s.label[:4], *s[1:], *_source(s.label)] for s in seen], sort_keys=True)
+
+
+def _source(label: Label) -> list[bool | float]:
+    if label.score < 1.0:
+        return [label.detected, label.score]
+    return [True] if label.detected else []
 
 
 def load_sightings(text: str) -> tuple[Sighting, ...]:
     """Return the sightings that `dump_sightings` wrote."""
-    return tuple(Sighting(Label(i, kind, room, attributes, *detected), pixels, tuple(bbox), tuple(centre), tuple(size))
-                 for i, kind, room, attributes, pixels, bbox, centre, size, *detected in json.loads(text))
+    return tuple(Sighting(Label(i, kind, room, attributes, *source), pixels, tuple(bbox), tuple(centre), tuple(size))
+                 for i, kind, room, attributes, pixels, bbox, centre, size, *source in json.loads(text))
 
 
 def _dump_objects(seen: Iterable[Sighting]) -> str:

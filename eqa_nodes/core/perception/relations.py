@@ -36,14 +36,19 @@ _WITH_LEGS = ("table", "desk", "bench", "workbench")  # how the names of support
 
 
 class Boxed(Protocol):
-    """An instance with its box: corners in metres, map frame."""
-
-    low: Point
-    high: Point
+    """An instance with its box."""
 
     @property
     def kind(self) -> str:
         """Return its name."""
+
+    @property
+    def low(self) -> Point:
+        """Return the lower corner in metres, map frame."""
+
+    @property
+    def high(self) -> Point:
+        """Return the upper corner."""
 
 
 class _Boxes(NamedTuple):
@@ -84,8 +89,8 @@ def _relation(i: int, boxes: _Boxes) -> dict[str, str]:
     around = large & (off_m <= _INSIDE_M) & (boxes.low[:, 2] + boards <= bottom) & (top <= boxes.high[:, 2] + _LEVEL_M)
     if bottom <= _ON_FLOOR_M and (bottom < _TOUCH_M or not around.any()):
         over = large & (off_m <= 0.0) & (boxes.high[:, 2] > top + _LEVEL_M) & (boxes.low[:, 2] < _LEGS_M)
-        over &= [name.endswith(_WITH_LEGS) for name in boxes.kinds]
-        return (_claimed(i, "under", over, off_m, boxes) if top > _FLAT_M else {}) or {"relation": "floor"}
+        over &= np.array([name.endswith(_WITH_LEGS) for name in boxes.kinds])
+        return (_claimed(i, "under", over, off_m, boxes) if top > _TOUCH_M else {}) or {"relation": "floor"}
     below = large & (off_m <= _BESIDE_M) & (np.abs(boxes.high[:, 2] - bottom) <= _CONTACT_M)
     found = below if below.any() else around
     if any(canonical(boxes.kinds[j]) not in _NO_SUPPORT for j in np.flatnonzero(found).tolist()):

@@ -19,6 +19,7 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.perception.detection import ATTRIBUTES, Detection, DetectionConfig, Detector, painted, sound
 from eqa_nodes.core.perception.instances import sightings
 from eqa_nodes.core.perception.relations import relations_of
+from eqa_nodes.core.perception.rooms import RoomVotes
 from eqa_nodes.core.ranges import NotNegative, Part, Share, check_ranges
 from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.views import (
@@ -73,6 +74,11 @@ class TrackedInstance:
         """Return the name with the most votes, of equals the alphabetically first."""
         return _most_voted(self.votes)
 
+    @property
+    def rooms(self) -> Mapping[str, float]:
+        """Return the votes by room."""
+        return self.facts.get((_ROOM, ""), {})
+
     def add_facts(self, d: Detection, pixels: int, older: float) -> None:
         """Count the attributes and the room of a detection. older: see TrackingConfig.
 
@@ -86,14 +92,17 @@ class TrackedInstance:
                 votes.update({earlier: older * votes[earlier] for earlier in votes})
             votes[value] = votes.get(value, 0.0) + weight
 
-    def label(self, text: str, place: Mapping[str, str], detected: bool) -> Label:
-        """Return the instance as a label. text: text read on it in this frame; place: from `relations_of`."""
+    def label(self, d: Detection, place: Mapping[str, str], room: str, detected: bool) -> Label:
+        """Return the instance as a label. d: its detection in this frame; place: from `relations_of`.
+
+        The score of the label is that of the detection times the share of votes that its name has.
+        """
         kind, known = self.kind, dict(place)
-        for fact in (*ATTRIBUTES, _ROOM):
+        for fact in ATTRIBUTES:
             if votes := self.facts.get((fact, kind if fact == _STATE else "")):
                 known[fact] = _most_voted(votes)
-        room = known.pop(_ROOM, "")
-        return Label(self.id, kind, room, {**known, **({TEXT: text} if text else {})}, detected)
+        score = round(d.score * self.votes[kind] / (sum(self.votes.values()) or 1.0), 2)
+        return Label(self.id, kind, room, {**known, **({TEXT: d.text} if d.text else {})}, detected, score)
 
 
 def _most_voted(votes: Mapping[str, float]) -> str:
@@ -201,7 +210,7 @@ class Perceiver:
 
     def __init__(self, detector: Detector, config: PerceiverConfig | None = None) -> None:
         self.detector, self._config = detector, config or PerceiverConfig()
-        self._tracker = Tracker(self._config.tracking)
+        self._tracker, self._rooms = Tracker(self._config.tracking), RoomVotes()
         self.broken = 0
 
     def configure(self, config: PerceiverConfig) -> None:
@@ -211,6 +220,7 @@ class Perceiver:
     def reset(self, first: int = 1) -> None:
         """Begin an episode; see Tracker.reset."""
         self._tracker.reset(first)
+        self._rooms.reset()
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> Perceived:
         """Return the frame with its detections as labels. Raises ModelError.
@@ -234,8 +244,8 @@ class Perceiver:
         ids = np.zeros(len(kept) + 1, np.uint16)
         tracks, table, labelled = self._tracker.update(sighted), {}, []
         places = relations_of(tracks, self._tracker.tracks, frame.map_from_base.xyz[2])
-        for track, (d, s), place in zip(tracks, sighted, places, strict=True):
-            label = track.label(d.text, place, not privileged)
+        for track, (d, s), place, room in zip(tracks, sighted, places, self._rooms.rooms_of(tracks), strict=True):
+            label = track.label(d, place, room, not privileged)
             ids[s.label.instance], table[track.id] = track.id, label
             labelled.append((d, s._replace(label=label)))
         return Perceived(replace(frame, labels=ids[image]), table, tuple(labelled))

@@ -67,13 +67,17 @@ class PlanarScan(NamedTuple):
 
 
 class Label(NamedTuple):
-    """Description of one labelled instance, from a simulator (privileged) or from a detector (detected)."""
+    """Description of one labelled instance, from a simulator (privileged) or from a detector (detected).
+
+    score: how sure the detector is of its kind in this look, 0..1; 1 in a simulator's labels.
+    """
 
     instance: int
     kind: str
     room: str
     attributes: dict[str, str]  # colour, material, state ("on"), support ("desk"), relation ("on", "in", "above")
     detected: bool = False
+    score: float = 1.0
 
 
 class Sighting(NamedTuple):

@@ -27,7 +27,8 @@ pose2 = st.builds(Pose2, number, number, st.floats(-math.pi, math.pi))
 transforms = st.builds(lambda p, z: p.transform(z), pose2, number)
 texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
 labels = st.builds(views.Label, st.integers(1, 65535), texts, texts,
-                   st.dictionaries(texts.filter(lambda t: "=" not in t), texts, max_size=3))
+                   st.dictionaries(texts.filter(lambda t: "=" not in t), texts, max_size=3), st.booleans(),
+                   st.floats(0, 1))
 points = st.tuples(number, number, number)
 pixel = st.integers(0, 4000)
 sightings = st.builds(views.Sighting, labels, st.integers(0, 10**6), st.tuples(pixel, pixel, pixel, pixel), points,

@@ -29,6 +29,7 @@ from tests.fixtures.observed_robot import ObservedRobot
 
 SECOND = 1_000_000_000
 CUP = Detection("cup", 0.75, (20, 10, 30, 20), attributes={"colour": "red", "state": "full"}, room="kitchen")
+HUNG = {"relation": "wall"}  # flat, above the floor and on nothing
 
 
 def view(stamp: int) -> Frame:
@@ -75,12 +76,12 @@ def test_memory_knows_things_from_detections_and_no_view_is_privileged(ros: Any,
     labels = messages.pixels_of(robot.wait("detected", 3 * SECOND))
     assert labels.dtype == np.uint16 and (labels[10:20, 20:30] == 1).all() and (labels > 0).sum() == 100
     table = messages.label_table_of(robot.wait("detected_table", 3 * SECOND))
-    assert table == {1: Label(1, "cup", "kitchen", {"colour": "red", "state": "full"}, detected=True)}
+    assert table == {1: Label(1, "cup", "kitchen", {"colour": "red", "state": "full", **HUNG}, True, 0.75)}
     kept = robot.wait("keyframes", SECOND)
     assert not kept.privileged and messages.keyframe_of(kept).sightings[0].label.detected
     assert memory.store is not None
     ((cup,),) = (memory.store.objects(),)
-    assert (cup.kind, cup.room, cup.attributes) == ("cup", "kitchen", {"colour": "red", "state": "full"})
+    assert (cup.kind, cup.room, cup.attributes) == ("cup", "kitchen", {"colour": "red", "state": "full", **HUNG})
     assert not memory.store.keyframe(1).privileged
     assert len(detector.frames) == 3, "an observation that comes again is not looked at again"
 

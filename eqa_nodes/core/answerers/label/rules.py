@@ -28,6 +28,7 @@ from eqa_nodes.core.answerers.label.answers import (
     yes,
 )
 from eqa_nodes.core.answerers.label.comparing import compare
+from eqa_nodes.core.answerers.label.evidence import is_doubtful
 from eqa_nodes.core.answerers.label.finding import (
     HOLDS,
     LOOKS,
@@ -60,6 +61,7 @@ _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's label
 _WHICH_ONE = 0.45  # maximum confidence in an answer about several objects if the question means one
 _NUMBERED = ("exists", "count", "which", "compare", "enough", "more", "several")  # whose rules count by themselves
 _ZERO = 0.8  # factor of the confidence that there are none: a question how many expects some
+_MISSED = 0.5  # factor of the confidence that nothing is on an object, since a detector may have missed what is small
 _PLACES = 4  # places of one name that are named before the rest is counted
 
 
@@ -128,7 +130,7 @@ def _count(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         sure = least * surveyed(bases[0])
     elif unlooked(thing) != thing:
         sure *= sure_of(scene, thing, found)[0]
-    return RuleAnswer(str(len(found)), sure, tuple(found), PROMISE * least)
+    return RuleAnswer(str(len(found)), sure * scene.counted(found), tuple(found), PROMISE * least)
 
 
 def _which(scene: LabelScene, asked: Query) -> RuleAnswer | None:
@@ -163,7 +165,8 @@ def _list(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     if thing.colour and not thing.kind:
         return _named(found)
     if not found and base is not None and thing.relation in HOLDS:
-        return RuleAnswer("nothing", 0.5 * base[1] * surveyed(base[0]), shown, PROMISE * base[1])
+        sure = base[1] * surveyed(base[0]) * (_MISSED if is_doubtful(base[0].sighting) else 1.0)
+        return RuleAnswer("nothing", 0.5 * sure, shown, PROMISE * base[1])
     return _listed(found, base[0] if base else None, surveyed(base[0] if base else None))
 
 

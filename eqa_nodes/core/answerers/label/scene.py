@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.evidence import FAR_M, Sightings, clarity, clearest_text
+from eqa_nodes.core.answerers.label.evidence import FAR_M, Sightings, clarity, clearest_text, is_doubtful, trust
 from eqa_nodes.core.language.english import canonical, normalise
 from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.types.geometry import Pose2, wrap
@@ -22,7 +22,9 @@ _UNSEEN_M = 2.5  # assumed distance of a room of which nothing was seen
 _IN_WALL_M = 0.35  # maximum distance of a door from the box of its room's objects
 _RIVAL_M, _DOUBTFUL_M = 0.8, 1.5  # a second door as near as this may be meant; a door this far off is doubtful
 _TURNED_RAD = 1.0  # minimum turn between views that show different parts of a room
+_OTHER_PLACE_M, _COUNTED_ONCE = 0.75, 0.6  # distance of a second place; certainty of a number seen from only one
 _RECENT_NS = 600 * 10 ** 9
+_COMPUTED = ("relation", "support")  # from the boxes of detected objects, which grow: an earlier value is no doubt
 _NOT_FURNITURE = frozenset(("door", "window", "curtain", "rug", "front door", "bath mat", "doormat", "yoga mat"))
 _FURNITURE_M = 0.4  # what is no larger is hardly furniture, if it is not known to stand on the floor
 Box = tuple[float, float, float, float]  # on the floor: x0, y0, x1, y1
@@ -41,6 +43,7 @@ class Seen(NamedTuple):
     low: tuple[float, float, float]
     high: tuple[float, float, float]
     views: tuple[tuple[Keyframe, Sighting], ...]
+    trust: float = 1.0  # 0..1, how sure its name is; in `clarity` too
 
     @property
     def sides(self) -> tuple[float, float, float]:
@@ -143,6 +146,21 @@ class LabelScene:
         yaws = [v.pose.yaw for v in self.views if box and _inside(box, v.pose, 0.8)]
         return any(abs(wrap(yaw - yaws[0])) > _TURNED_RAD for yaw in yaws)
 
+    def counted(self, objects: Sequence[Seen]) -> float:
+        """Return how sure a number of objects is as far as it depends on looks, 0..1; 1 with a simulator's labels.
+
+        A detector misses some from each place, so that the rooms of the objects are looked at from two.
+        """
+        if not any(is_doubtful(t.sighting) for t in objects):
+            return 1.0
+        twice = all(self._seen_twice(room) for room in {t.room for t in objects})
+        return min(t.trust for t in objects) * (1.0 if twice else _COUNTED_ONCE)
+
+    def _seen_twice(self, room: str) -> bool:
+        box = self.bounds(room)
+        inside = [v.pose for v in self.views if box and _inside(box, v.pose, 0.8)]
+        return any(pose.distance(inside[0]) >= _OTHER_PLACE_M for pose in inside)
+
     def doors(self, room: str) -> list[Seen]:
         """Return the doors of a room: those that are labelled by it, and those in its walls."""
         return [t for t in self._doors if self._off(room, t) < _IN_WALL_M]
@@ -178,8 +196,10 @@ def _merged(sightings: Sightings) -> Seen:
     lows = [tuple(c - e / 2 for c, e in zip(s.centre, s.size)) for _, s in sightings]
     highs = [tuple(c + e / 2 for c, e in zip(s.centre, s.size)) for _, s in sightings]
     label, agreed = _voted(sightings)
-    return Seen(label.instance, label.kind, label.room, label.attributes, best, view, clarity(view, best) * agreed,
-                tuple(map(min, zip(*lows))), tuple(map(max, zip(*highs))), tuple(sightings))
+    trusted = trust(sightings)
+    return Seen(label.instance, label.kind, label.room, label.attributes, best, view,
+                clarity(view, best) * agreed * trusted, tuple(map(min, zip(*lows))), tuple(map(max, zip(*highs))),
+                tuple(sightings), trusted)
 
 
 def _voted(sightings: Sightings) -> tuple[Label, float]:
@@ -195,7 +215,8 @@ def _voted(sightings: Sightings) -> tuple[Label, float]:
         for value, weight in ((values[name], weight) for values, weight in told if name in values):
             votes[value] = votes.get(value, 0.0) + weight
         won[name] = max(votes, key=lambda value: votes[value])
-        agreed = min(agreed, votes[won[name]] / (sum(votes.values()) or 1.0))
+        if name not in _COMPUTED or not is_doubtful(recent[0][1]):
+            agreed = min(agreed, votes[won[name]] / (sum(votes.values()) or 1.0))
     if text := clearest_text(sightings):
         won[TEXT] = text[0]
     return recent[0][1].label._replace(kind=won.pop("kind"), attributes=won), agreed

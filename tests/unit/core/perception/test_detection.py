@@ -150,14 +150,14 @@ def looked_at(tracker: Tracker, pixels: int, room: str = "", name: str = "lamp",
     """Return the label of the one object after another detection of it."""
     d, s = detection(name, 0.0, score=score, vector=[1, 0, 0])
     (track,) = tracker.update([(d._replace(attributes=attributes, room=room), s._replace(pixels=pixels))])
-    return track.label("", {}, True)
+    return track.label(d, {}, max(track.rooms, key=lambda name: track.rooms[name], default=""), True)
 
 
 def test_colour_material_and_room_are_voted_by_score_and_pixels() -> None:
     tracker = Tracker()
     looked_at(tracker, 100, "kitchen", colour="red", material="metal")
     assert looked_at(tracker, 2500, "hallway", colour="blue") == Label(1, "lamp", "hallway", {
-        "colour": "blue", "material": "metal"}, True)
+        "colour": "blue", "material": "metal"}, True, 0.8)
     assert looked_at(tracker, 900, "kitchen", score=0.1, colour="red").attributes["colour"] == "blue"
     label = looked_at(tracker, 2500, "kitchen", colour="red", material="wood")
     assert (label.room, label.attributes) == ("kitchen", {"colour": "red", "material": "wood"})
@@ -185,7 +185,8 @@ def test_of_equal_votes_the_alphabetically_first_counts_in_any_order() -> None:
 def test_attributes_and_room_of_a_detector_become_those_of_the_label() -> None:
     read = Detection("cup", 0.9, (20, 10, 30, 20), None, None, "TEA", {"state": "full", "colour": "red"}, "kitchen")
     perceived = Perceiver(ScriptedDetector([[read]]), PerceiverConfig(CONFIG)).take(seen((20, 10, 30, 20, 1.5)), {})
-    assert perceived.table == {1: Label(1, "cup", "kitchen", {"colour": "red", "state": "full", "text": "TEA"}, True)}
+    assert perceived.table == {1: Label(1, "cup", "kitchen", {
+        "colour": "red", "state": "full", "relation": "wall", "text": "TEA"}, True, 0.9)}
     assert perceived.found[0][1].label == perceived.table[1]
 
 
@@ -231,7 +232,7 @@ def test_a_detector_that_is_not_privileged_does_not_see_labels_and_its_labels_sa
     first, nothing, again = (perceiver.take(view, {1: Label(1, "wall", "hall", {})}) for _ in range(3))
     assert all(shown.labels is None for shown in detector.frames)
     assert first.table == again.table == {
-        1: Label(1, "cup", "", {"relation": "wall"}, detected=True)} and not nothing.table
+        1: Label(1, "cup", "", {"relation": "wall"}, True, 0.9)} and not nothing.table
     assert [s.label.instance for _, s in first.found] == [1]
     with pytest.raises(ModelError, match="script of detections ended before frame 4"):
         perceiver.take(view, {})
