@@ -113,6 +113,13 @@ def test_parts_of_one_name_that_touch_are_one_object() -> None:
     assert perceiver.touching(["", "", "chair", "chair"], masks, depth) == [[0], [1], [2], [3]]
 
 
+def test_a_network_with_dynamic_shapes_finds_the_same(tmp_path: Path) -> None:
+    shown = scaled(detector_frames()[0], 320, 240, 160.0)
+    fixed, dynamic = (opened(save_weights(tmp_path / name, size=size)).detect(shown, {}) for name, size in (
+        ("fixed", (240, 320)), ("dynamic", ("height", "width"))))
+    assert [d._replace(mask=None, vector=None) for d in fixed] == [d._replace(mask=None, vector=None) for d in dynamic]
+
+
 def test_depth_separates_two_objects_of_one_kind(weights: Path) -> None:
     shown = scaled(detector_frames()[0], 320, 240, 160.0)
     depth = shown.depth_m.copy()
