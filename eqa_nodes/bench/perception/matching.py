@@ -22,7 +22,7 @@ from eqa_nodes.core.types.views import Label
 
 ROOM = "room"
 _WIDTH = 320  # widths are stated in pixels of an image that is this wide
-_SURROUNDINGS = frozenset(map(canonical, SURROUNDINGS))
+SURROUNDING_KINDS = frozenset(map(canonical, SURROUNDINGS))  # of labels that are no objects
 Box: TypeAlias = tuple[int, int, int, int]
 
 
@@ -121,7 +121,7 @@ def _instances(view: LabelledView) -> list[_Instance]:
 def _counted(view: LabelledView) -> set[int]:
     """Return the ids that memory would count as seen, without walls and floors."""
     seen = sightings(replace(view.frame, depth_m=view.depth_m), view.labels, PerceptionConfig())
-    return {s.label.instance for s in seen if canonical(s.label.kind) not in _SURROUNDINGS}
+    return {s.label.instance for s in seen if canonical(s.label.kind) not in SURROUNDING_KINDS}
 
 
 def _overlaps(d: Detection, view: LabelledView, instances: Sequence[_Instance]) -> list[float]:
@@ -168,7 +168,7 @@ def _truth(view: LabelledView, one: _Instance, counted: bool) -> TruthObject:
 def _found(view: LabelledView, d: Detection, name: str) -> FoundObject:
     left, top, right, bottom = d.box
     depth = view.frame.depth_m[top:bottom, left:right] if d.mask is None else view.frame.depth_m[d.mask]
-    return FoundObject(name, d.score, d.box, _width(d.box, view), _median(depth), name not in _SURROUNDINGS)
+    return FoundObject(name, d.score, d.box, _width(d.box, view), _median(depth), name not in SURROUNDING_KINDS)
 
 
 def _said(d: Detection) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.perception.failures import FailurePictures
 from eqa_nodes.bench.perception.figures import DetectorFigures, DetectorTally
-from eqa_nodes.bench.perception.matching import match
+from eqa_nodes.bench.perception.matching import SURROUNDING_KINDS, match
 from eqa_nodes.bench.perception.views import LabelledView
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.language.english import canonical
@@ -53,7 +53,8 @@ def measure_detectors(views: Iterable[LabelledView], detectors: Mapping[str, Det
             tally.add(view.scene, matched, seconds)
             assert view.frame.labels is not None
             kinds = {i: canonical(label.kind) for i, label in view.labels.items()}
-            tally.pixels.add(view.frame.labels, kinds, view.frame.depth_m, found)
+            objects = {i: kind for i, kind in kinds.items() if kind not in SURROUNDING_KINDS}
+            tally.pixels.add(view.frame.labels, objects, view.frame.depth_m, found)
             if pictures:
                 failures[name].add(view, matched)
     return [MeasuredDetector(tally.figures(), failures.get(name)) for name, tally in tallies.items()]

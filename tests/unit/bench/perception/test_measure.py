@@ -14,7 +14,7 @@ from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.instances import NoiseConfig
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.oracle import LabelDetector, ScriptedDetector
-from tests.fixtures.labelled_views import CUP, SMALL_CUP, SOFA, of, view, within
+from tests.fixtures.labelled_views import CUP, LABELS, SMALL_CUP, SOFA, of, view, within
 
 VIEWS = [view(f"rooms:{n % 2}", n) for n in range(4)]
 
@@ -36,6 +36,12 @@ def test_labels_with_noise_miss_the_share_that_is_asked_for() -> None:
     noise = LabelDetector(noise=NoiseConfig(miss=0.3, range_m=4.0))
     recall = measure_detectors(views, {"labels": noise})[0].figures.all.recall.value
     assert recall is not None and 0.6 < recall < 0.8
+
+
+def test_walls_belong_to_no_figure() -> None:
+    shown = view(labels={**LABELS, SOFA: LABELS[SOFA]._replace(kind="wall")})
+    found = measure_detectors([shown], {"eyes": ScriptedDetector([[of("cup", CUP), of("cup", SMALL_CUP)]])})[0].figures
+    assert (found.miou, found.all.recall[3:], found.all.precision[3:]) == (1.0, (2, 2), (2, 2))
 
 
 def test_a_detector_sees_no_labels() -> None:
