@@ -54,8 +54,8 @@ def _summary(figures: Sequence[DetectorFigures], names: tuple[str, ...]) -> Sect
         ("time, median and 95th percentile", _time),
         ("reads the simulator's labels", lambda f: "yes" if f.privileged else "no"),
         ("views with an error", lambda f: str(sum(f.errors.values())))]
-    note = (f"{first.views} views of {first.scenes} scene{'s' * (first.scenes != 1)}. Wanted: {first.wanted.name}. Percent, with 95 % intervals "
-            "over scenes.")
+    scenes = f"{first.scenes} scene{'s' * (first.scenes != 1)}"
+    note = f"{first.views} views of {scenes}. Wanted: {first.wanted.name}. Percent, with 95 % intervals over scenes."
     return Section("Detectors", ("", *names), tuple((name, *map(cell, figures)) for name, cell in rows), note)
 
 
