@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from eqa_nodes.bench.perception.measure import MeasureConfig, measure_detectors
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.instances import NoiseConfig
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.oracle import LabelDetector, ScriptedDetector
 from tests.fixtures.labelled_views import CUP, LABELS, SMALL_CUP, SOFA, of, view, within
@@ -32,10 +35,20 @@ def test_the_labels_have_no_fault() -> None:
 
 
 def test_labels_with_noise_miss_the_share_that_is_asked_for() -> None:
-    views = [view(f"rooms:{n}", n, 0.1 + 0.02 * n) for n in range(150)]
-    noise = LabelDetector(noise=NoiseConfig(miss=0.3, range_m=4.0))
-    recall = measure_detectors(views, {"labels": noise})[0].figures.all.recall.value
-    assert recall is not None and 0.6 < recall < 0.8
+    views = [view(f"rooms:{n}", n) for n in range(12)]
+    turned = [v._replace(frame=replace(v.frame, map_from_base=Pose2(0.0, 0.0, n * math.radians(30)).transform()))
+              for n, v in enumerate(views)]
+    detectors = {str(seed): LabelDetector(noise=NoiseConfig(miss=0.3, range_m=4.0, seed=seed)) for seed in range(12)}
+    recalls = [m.figures.all.recall.value for m in measure_detectors(turned, detectors)]
+    mean = float(np.mean([recall for recall in recalls if recall is not None]))
+    assert mean == pytest.approx(0.7, abs=0.06), "2 m is half the range"
+
+
+def test_labels_with_wrong_names_are_confused() -> None:
+    detector = LabelDetector(noise=NoiseConfig(confuse=0.5, range_m=2.0))
+    labels = {i: label._replace(room="kitchen", attributes={}) for i, label in LABELS.items()}
+    found = measure_detectors([view(labels=labels, depth_m=1.9)], {"labels": detector})[0].figures
+    assert found.confusions and found.false == 0 and found.all.recall.right < found.all.recall.of == 3
 
 
 def test_walls_belong_to_no_figure() -> None:
