@@ -165,7 +165,7 @@ def temperatures_of(network: PerceiverNetwork, vocabulary: Vocabulary, shown: It
     possible = possible_states(vocabulary)
     for _ in range(count):
         batch = next(shown)
-        features = network.backbone(torch.from_numpy(plain(batch)))
+        features = network.backbone(torch.from_numpy(plain(batch)))[0]
         flat = features.permute(0, 2, 3, 1).reshape(-1, features.shape[1])
         numbers, classes = torch.from_numpy(batch.segments).reshape(-1), torch.from_numpy(batch.classes)
         numbers = torch.where(numbers >= len(batch.rgb), numbers, -1)

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from eqa_nodes.perception.perceiver_input import PLANES
 
-ENCODER, DECODER = (16, 40, 80, 144, 192), (32, 48, 80, 112)  # channels at 1/2, 1/4 ... of the input's size
+ENCODER, DECODER = (16, 40, 80, 152, 224), (32, 48, 80, 112)  # channels at 1/2, 1/4 ... of the input's size
 VECTOR, HIDDEN = 96, 256
 PIXEL = 96  # channels between a pixel's features and its kind: 32 alone do not part 120 kinds
 
@@ -43,7 +43,7 @@ class _Residual(nn.Module):
 
 
 class Backbone(nn.Module):
-    """Turns pictures (n, PLANES, H, W) into features (n, DECODER[0], H/2, W/2)."""
+    """Turns pictures (n, PLANES, H, W) into features (n, DECODER[0], H/2, W/2), and coarser ones on the way to them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,19 +59,21 @@ class Backbone(nn.Module):
         self.mix = nn.ModuleList(_Layer(c, c) for c in DECODER)
         self.narrow = nn.ModuleList(_Layer(b, a, 1) for a, b in pairwise(DECODER))
 
-    def forward(self, pictures: Tensor) -> Tensor:
-        """Return the features."""
+    def forward(self, pictures: Tensor) -> list[Tensor]:
+        """Return the features at H/2, then those of the coarser levels: (n, DECODER[k], H/2^(k+1), W/2^(k+1))."""
         levels, x = [], pictures
         for down in self.down:
             x = down(x)
             levels.append(x)
         x = self.top(x + self.scene(x.mean((2, 3)))[:, :, None, None])
+        found: list[Tensor] = []
         for level in range(len(DECODER) - 1, -1, -1):
             x = functional.interpolate(x, size=levels[level].shape[2:], mode="nearest")
             x = self.mix[level](x + self.across[level](levels[level]))
+            found.insert(0, x)
             if level:
                 x = self.narrow[level - 1](x)
-        return x
+        return found
 
 
 class Heads(nn.Module):
@@ -96,6 +98,7 @@ class PerceiverNetwork(nn.Module):
         self.sizes = sizes
         self.backbone, self.heads = Backbone(), Heads(sizes)
         self.pixels = nn.Sequential(nn.Linear(DECODER[0], PIXEL), nn.ReLU(), nn.Linear(PIXEL, sizes.kind))
+        self.coarse = nn.ModuleList(nn.Linear(channels, sizes.kind) for channels in DECODER[1:])  # for training only
 
     def kinds(self, features: Tensor) -> Tensor:
         """Return the logits (m, kinds) of pixels with these features (m, DECODER[0])."""

@@ -116,20 +116,18 @@ def train(run: PerceiverRun) -> Iterator[CurvePoint]:
     """
     training = Training(run.folder, files_of(run, run.scenes), run.training, run.device)
     shown = batches(files_of(run, run.validation), training.vocabulary, run.training.batch, 1)
-    begun, losses = time.monotonic(), list[tuple[float, ...]]()
+    begun, losses = time.monotonic(), list[dict[str, float]]()
     try:
         for step, loss in training.steps():
-            losses.append((float(loss.pixels.detach()), *(float(head.detach()) for head in loss.heads)))
+            losses.append(loss.values())
             validated = step % SAVED == 0 or step == run.training.steps
             if validated:
                 training.save()
             if step % SHOWN == 0 or validated:
-                means = np.mean(losses, axis=0).round(4).tolist()
+                means = {name: round(float(np.mean([row[name] for row in losses])), 4) for name in losses[0]}
                 losses.clear()
-                point = CurvePoint(step, round(time.monotonic() - begun, 1), dict(zip(("pixels", *FIELDS), means,
-                                                                                     strict=True)),
-                                   accuracy(training.averaged.cpu(), training.vocabulary, shown, VALIDATED)
-                                   if validated else {})
+                right = accuracy(training.averaged.cpu(), training.vocabulary, shown, VALIDATED) if validated else {}
+                point = CurvePoint(step, round(time.monotonic() - begun, 1), means, dict(right))
                 training.averaged.to(run.device)
                 with (run.folder / "curves.jsonl").open("a") as lines:
                     lines.write(json.dumps(point._asdict()) + "\n")

@@ -15,16 +15,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.ranges import Counted, Positive, check_ranges
+from eqa_nodes.core.ranges import Counted, Positive, Share, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.learn.network import PerceiverNetwork, Sizes, pooled
 from eqa_nodes.learn.pool import Batch, Vocabulary, batches, vocabulary_of
-from eqa_nodes.learn.training_inputs import augmented, plain
+from eqa_nodes.learn.training_inputs import augmented, halved, plain
 from eqa_nodes.learn.views import FIELDS
 
 FORMAT = 1
 _WEIGHTS = (0.5, 0.3, 0.2, 0.3, 0.2)  # of the heads' losses, by FIELDS; the pixels' loss has 1
-_SAMPLED = 2048  # pixels of a view whose kind counts in a step
+_SAMPLED, _COARSELY = 2048, 256  # pixels of a view whose kind counts in a step, and those of each coarser level
+_COARSE = 0.5  # weight of the coarser levels' loss
 LEAST = 12  # pixels of the output that a segment needs
 _MISTAKEN = 4  # views of a batch whose wrongly named segments are shown to the heads
 _NAMING = 0.5  # share of the steps before that: at first nearly all segments are named wrongly
@@ -38,6 +39,8 @@ class TrainingConfig:
 
     steps: Counted = setting(12000, "Number of steps.")
     batch: Counted = setting(16, "Number of views in a step.")
+    small: Share = setting(0.6,
+        "Share of the steps, the first ones, with views of half the width and height: they take a quarter of the time.")
     rate: Positive = setting(3e-3,
         "Highest learning rate; it rises over the first 300 steps (a tenth of a short run) and then falls to 0.")
     seed: int = setting(0, "Seed of weights, order and augmentation.")
@@ -47,15 +50,21 @@ class TrainingConfig:
 
 
 class Losses(NamedTuple):
-    """Losses of one step: of pixels, and of the heads by FIELDS."""
+    """Losses of one step: of pixels, of pixels of the coarser levels, and of the heads by FIELDS."""
 
     pixels: Tensor
+    coarse: Tensor
     heads: tuple[Tensor, ...]
+
+    def values(self) -> dict[str, float]:
+        """Return the losses by name."""
+        return {name: float(loss.detach()) for name, loss in zip(("pixels", "coarse", *FIELDS), (
+            self.pixels, self.coarse, *self.heads), strict=True)}
 
     @property
     def total(self) -> Tensor:
         """Return the weighted sum."""
-        total = self.pixels
+        total = self.pixels + _COARSE * self.coarse
         for weight, loss in zip(_WEIGHTS, self.heads, strict=True):
             total = total + weight * loss
         return total
@@ -118,7 +127,7 @@ class Training:
         torch.manual_seed(self.config.seed * 1_000_003 + self.step)
         for group in self._optimiser.param_groups:
             group["lr"] = self.config.rate * rate_at(self.step, self.config.steps)
-        pictures, segments = augmented(batch, rng)
+        pictures, segments = augmented(halved(batch) if self._is_small else batch, rng)
         losses = self._losses(torch.from_numpy(pictures).to(self._device), torch.from_numpy(segments).to(self._device),
                               torch.from_numpy(batch.classes).to(self._device))
         self._optimiser.zero_grad()
@@ -129,16 +138,24 @@ class Training:
         self._average()
         return losses
 
+    @property
+    def _is_small(self) -> bool:
+        return self.step < self.config.small * self.config.steps
+
     def _losses(self, pictures: Tensor, segments: Tensor, classes: Tensor) -> Losses:
         network = self.network.train()
         with torch.autocast(self._device.type, torch.bfloat16):
-            features = network.backbone(pictures.to(memory_format=torch.channels_last))
-        n, channels = features.shape[:2]
-        flat = features.permute(0, 2, 3, 1).reshape(-1, channels).float()
-        numbers = segments.reshape(n, -1)
-        chosen = _sample(numbers, len(classes))
-        pixels = functional.cross_entropy(network.kinds(flat[chosen]), classes[numbers.reshape(-1)[chosen], 0])
-        return Losses(pixels, self._of_heads(flat, numbers, classes))
+            fine, *coarser = network.backbone(pictures.to(memory_format=torch.channels_last))
+        n, kinds = len(segments), classes[:, 0]
+        flat, numbers = _rows(fine), segments.reshape(n, -1)
+        chosen = _sample(numbers, len(classes), _SAMPLED)
+        pixels = functional.cross_entropy(network.kinds(flat[chosen]), kinds[numbers.reshape(-1)[chosen]])
+        coarse = torch.zeros((), device=self._device)
+        for features, head in zip(coarser, network.coarse, strict=True):
+            there = functional.interpolate(segments[:, None].double(), features.shape[2:]).long().reshape(n, -1)
+            chosen = _sample(there, len(classes), _COARSELY)
+            coarse = coarse + functional.cross_entropy(head(_rows(features)[chosen]), kinds[there.reshape(-1)[chosen]])
+        return Losses(pixels, coarse / len(coarser), self._of_heads(flat, numbers, classes))
 
     def _of_heads(self, flat: Tensor, numbers: Tensor, classes: Tensor) -> tuple[Tensor, ...]:
         """Return the losses of the heads over all instances, and over the segments that the pixels name wrongly."""
@@ -149,7 +166,7 @@ class Training:
         parts = torch.cat([torch.bincount(whole[whole >= 0], minlength=len(classes)),
                            torch.bincount(mistaken[mistaken >= 0], minlength=len(sources))])
         both = torch.cat([pooled(flat, whole, len(classes)), pooled(flat[:len(mistaken)], mistaken, len(sources))])
-        large = parts >= LEAST
+        large = parts >= (max(1, LEAST // 4) if self._is_small else LEAST)
         if not bool(large.any()):
             return tuple(flat.sum() * 0.0 for _ in FIELDS)
         *logits, _ = network.heads(both[large])
@@ -205,8 +222,13 @@ def possible_states(vocabulary: Vocabulary) -> Tensor:
     return possible
 
 
-def _sample(numbers: Tensor, count: int) -> Tensor:
-    """Return indices of pixels of each view.
+def _rows(features: Tensor) -> Tensor:
+    """Return features (n, F, H, W) as rows (n * H * W, F) float32."""
+    return features.permute(0, 2, 3, 1).reshape(-1, features.shape[1]).float()
+
+
+def _sample(numbers: Tensor, count: int, wanted: int) -> Tensor:
+    """Return indices of `wanted` pixels of each view; numbers: (n, pixels), below `count`.
 
     A third of the probability is uniform; of the rest each segment has a share that grows with the root of its size, so
     that walls do not outweigh cups, nor a cup 6 m away the table that it stands on.
@@ -215,7 +237,7 @@ def _sample(numbers: Tensor, count: int) -> Tensor:
     rare = torch.bincount(numbers.reshape(-1), minlength=count).clamp(min=1).float().rsqrt()[numbers]
     weights = 1 / (3 * per_view) + 2 / 3 * rare / rare.sum(1, keepdim=True)
     ends = weights.double().cumsum(1)
-    drawn = torch.rand(n, _SAMPLED, dtype=torch.float64, device=numbers.device) * ends[:, -1:]
+    drawn = torch.rand(n, wanted, dtype=torch.float64, device=numbers.device) * ends[:, -1:]
     index = torch.searchsorted(ends, drawn).clamp(max=per_view - 1)
     return (index + torch.arange(n, device=numbers.device)[:, None] * per_view).reshape(-1)
 
@@ -230,8 +252,8 @@ def accuracy(network: PerceiverNetwork, vocabulary: Vocabulary, shown: Iterator[
     possible = possible_states(vocabulary)
     for _ in range(count):
         batch = next(shown)
-        features = network.backbone(torch.from_numpy(plain(batch)))
-        flat = features.permute(0, 2, 3, 1).reshape(-1, features.shape[1])
+        features = network.backbone(torch.from_numpy(plain(batch)))[0]
+        flat = _rows(features)
         classes, numbers = torch.from_numpy(batch.classes), torch.from_numpy(batch.segments).reshape(-1)
         truth = classes[numbers, 0]
         same = network.kinds(flat).argmax(1) == truth

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eqa_nodes.learn.pool import Batch
-from eqa_nodes.perception.perceiver_input import HEIGHT, PLANES, WIDTH, add_geometry
+from eqa_nodes.perception.perceiver_input import PLANES, add_geometry
 
 
 def plain(batch: Batch) -> np.ndarray:
@@ -17,15 +17,27 @@ def plain(batch: Batch) -> np.ndarray:
 def inputs_of(camera: np.ndarray, depth_m: np.ndarray, rgb: np.ndarray) -> np.ndarray:
     """Return the input (n, PLANES, HEIGHT, WIDTH) float32 of views, as perceiver_input.planes_of computes it.
 
-    camera: see SceneViews; depth_m: (n, HEIGHT, WIDTH) float32, metres; rgb: (n, HEIGHT, WIDTH, 3) float32, 0..1.
+    Also of views of another size. camera: see SceneViews; depth_m: (n, HEIGHT, WIDTH) float32, metres; rgb: (n, HEIGHT,
+    WIDTH, 3) float32, 0..1.
     """
-    planes = np.empty((len(rgb), PLANES, HEIGHT, WIDTH), np.float32)
+    height, width = depth_m.shape[1:]
+    planes = np.empty((len(rgb), PLANES, height, width), np.float32)
     planes[:, :3] = rgb.transpose(0, 3, 1, 2)
-    u, v = np.arange(WIDTH, dtype=np.float32) + 0.5, np.arange(HEIGHT, dtype=np.float32) + 0.5
+    u, v = np.arange(width, dtype=np.float32) + 0.5, np.arange(height, dtype=np.float32) + 0.5
     for one, depth, (fx, fy, cx, cy, a, b, c, eye) in zip(planes, depth_m, camera.tolist(), strict=True):
         rise = np.float32(a) * ((u - cx) / fx)[None] + np.float32(b) * ((v - cy) / fy)[:, None] + np.float32(c)
         add_geometry(one, depth, rise, eye)
     return planes
+
+
+def halved(batch: Batch) -> Batch:
+    """Return a batch with views of half the width and height."""
+    n, height, width = batch.depth_mm.shape
+    rgb = batch.rgb.reshape(n, height // 2, 2, width // 2, 2, 3).mean(axis=(2, 4), dtype=np.float32)
+    camera = batch.camera.copy()
+    camera[:, :4] /= 2
+    return Batch(np.rint(rgb).astype(np.uint8), batch.depth_mm[:, 1::2, 1::2], camera, batch.segments[:, 1::2, 1::2],
+                 batch.classes)
 
 
 def augmented(batch: Batch, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
