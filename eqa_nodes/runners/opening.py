@@ -12,7 +12,7 @@ from eqa_nodes.config.named_agents import is_function
 from eqa_nodes.config.nodes import AnswererSettings, GraphSettings, PerceptionSettings
 from eqa_nodes.config.run import ATTACHED, ISOLATED, PROCESS, RunConfig
 from eqa_nodes.core.agent.person import Replies
-from eqa_nodes.core.components import ANSWERERS, BACKENDS
+from eqa_nodes.core.components import ANSWERERS, BACKENDS, PERCEIVER
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.memory import open_file
 from eqa_nodes.core.storage.checks import check_file
@@ -23,6 +23,7 @@ from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.roles import role_configs
 from eqa_nodes.perception import open_perceiver
+from eqa_nodes.perception.perceiver import weights_folder
 from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.answerers import answerer_of
@@ -39,6 +40,9 @@ def check_chain(config: RunConfig, scene: str) -> None:
         ensure_ros()
     check_answerer(config)
     check_memory(config.settings)
+    detector = config.settings.perception.detector
+    if detector.name == PERCEIVER:
+        weights_folder(detector.model)
 
 
 def check_memory(own: GraphSettings) -> None:

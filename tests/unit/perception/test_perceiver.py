@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.camera.privacy import PrivacyConfig, masked
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import Detection, Detector, DetectorConfig
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 from eqa_nodes.perception import open_detector, perceiver
+from eqa_nodes.runners.opening import check_chain
 from eqa_nodes.testing.contracts import detector_frames
 from tests.fixtures.perceiver_weights import save_weights, seal
 
@@ -156,6 +158,8 @@ def test_a_package_without_weights_says_how_to_get_some(monkeypatch: pytest.Monk
     monkeypatch.setattr(perceiver, "WEIGHTS", tmp_path)
     with pytest.raises(ConfigError, match="no weights for the detector perceiver: train them with `eqa learn perceiv"):
         open_detector(DetectorConfig("perceiver"), ())
+    with pytest.raises(ConfigError, match="no weights"):  # before the robot's programs are started
+        check_chain(RunConfig(detector=DetectorConfig("perceiver"), through=PROCESS), "toy:room")
 
 
 @pytest.mark.parametrize("name", ["perceiver.onnx", "heads.onnx", "perceiver.json"])
