@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,7 +100,11 @@ class Training:
     def _stored(self) -> dict[str, Any] | None:
         if not self._file.exists():
             return None
-        stored: dict[str, Any] = torch.load(self._file, map_location=self._device, weights_only=True)
+        try:
+            stored: dict[str, Any] = torch.load(self._file, map_location=self._device, weights_only=True)
+        except (OSError, RuntimeError, ValueError, EOFError, UnpicklingError) as error:
+            raise ConfigError(f"{self._file} cannot be read ({type(error).__name__}): delete it, and the training "
+                              "begins again, or choose another folder") from error
         if stored.get("format") != FORMAT:
             raise ConfigError(f"{self._file} has format {stored.get('format')}, and this version continues format "
                               f"{FORMAT}: choose another folder")

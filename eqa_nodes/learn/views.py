@@ -101,7 +101,7 @@ def read_tables(file: Path) -> list[dict[int, tuple[str, ...]]]:
 @contextmanager
 def _opened(file: Path) -> Iterator[Any]:
     try:
-        with np.load(file) as found:
+        with np.load(file, allow_pickle=False) as found:
             yield found
     except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise ConfigError(f"{file} is no file of training views ({error}): delete it, and it is drawn again") from error

@@ -99,6 +99,13 @@ def test_other_settings_do_not_continue_a_run(files, tmp_path):
         Training(tmp_path, files, TrainingConfig(steps=7, batch=2))
 
 
+@pytest.mark.parametrize("content", [b"", b"no checkpoint", b"PK\x03\x04 cut"])
+def test_a_checkpoint_that_cannot_be_read_is_named(files, tmp_path, content):
+    (tmp_path / "checkpoint.pt").write_bytes(content)
+    with pytest.raises(ConfigError, match=r"checkpoint\.pt cannot be read .*: delete it"):
+        Training(tmp_path, files, SMALL)
+
+
 def test_training_learns_to_tell_two_boxes_apart(files, tmp_path):
     training = Training(tmp_path, files, TrainingConfig(steps=40, batch=4, rate=3e-3))
     losses = [float(loss.pixels.detach()) for _, loss in training.steps()]
