@@ -33,6 +33,7 @@ MODEL_VERBS = {  # each asks a model
     "run": ("bench", "run", "--questions", "1", "--split", "train", "--answerer", "vlm", *SMALL),
     "workers": ("bench", "run", "--questions", "2", "--split", "train", "--workers", "2", "--answerer", "vlm", *SMALL),
     "tasks": ("bench", "tasks", "--questions", "1", "--agent", "model"),
+    "perception": ("bench", "perception", "--detector", "labels", "--save"), "learn": ("learn", "perceiver", "--out"),
     "generate": ("generate", "express", "--count", "1", "--generator", "model"),
     "score": ("bench", "score", "run", "--judge", "llm-match"),
 }
@@ -148,6 +149,7 @@ WRITING = {
     "human": ("bench", "human", "--questions", "1", "--out"),
     "explore": ("bench", "explore", "--questions", "1", "--out"),
     "calibrate": ("bench", "calibrate", "--questions", "1", "--out"),
+    "perception": ("bench", "perception", "--detector", "labels", "--save"), "learn": ("learn", "perceiver", "--out"),
     "generate": ("generate", "express", "--count", "1", "--out"),
     "replay": ("replay", "file", "--out"), "record": ("record", "/tf", "--out"),
     "history": ("history", "record", "house:3"), "export": ("history", "export", "file"),
@@ -166,7 +168,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_anything_starts(verb: s
 @pytest.mark.parametrize("words", [
     ("bench", "compare", "a", "b", "--json"), ("bench", "compare", "a", "b", "--markdown"),
     ("bench", "run", "--questions", "1", "--dry-run", "--json"), ("bench", "mark-page", "run", "--page"),
-    ("bench", "perception", "--json"), ("history", "video", "absent")])
+    ("history", "video", "absent")])
 def test_a_file_that_cannot_be_written_is_named_before_anything_starts(words: tuple[str, ...], place: Path,
                                                                        capfd: pytest.CaptureFixture[str]) -> None:
     (place / "folder").mkdir()
