@@ -46,16 +46,18 @@ _NO_NAMES = """
 anyone anybody someone somebody nobody everyone everybody people there any some anything something everything
 nothing all both no you we they it the a an this that these those my our your his her their one two"""
 _NOBODY = frozenset(_NO_NAMES.split())  # words that may begin with a capital letter
-_USUALLY = re.compile(r"\b(?:usually|normally|generally|typically|mostly|most often|as a rule|always)\b ?")
+_USUALLY = re.compile(r"\b(?:usually|normally|generally|typically|mostly|most often|most of the time|as a rule|"
+                      r"always)\b ?")
 _GONE = re.compile(r"^(?:is|are|has|have|did) (?P<thing>.+?) (?:been )?"
                    r"(?:gone|missing|away|disappear|vanish|go missing|get lost)$")
 _PUT = re.compile(r"^(?:was|were) (?P<thing>.+) (?:put|placed|moved|brought) "
                   r"(?P<at>in|on|under|to)(?:to)? (?P<place>.+)$")
 _SAW = re.compile(r"^(?:did|have|has) (?:you|we|i|anyone|anybody) (?:see|seen|find|found|notice|noticed) ")
-_HABITUAL = re.compile(r"\b(?:usually|normally|generally|typically|mostly|always|as a rule|how often|how many|"
-                       r"(?:which|what) days)\b")
+_HABITUAL = re.compile(r"\b(?:usually|normally|generally|typically|mostly|most of the time|always|as a rule|"
+                       r"how often|how many|(?:which|what) days)\b")
 _PART = re.compile(r"\b(?P<lead>in the (?:morning|afternoon|evening)|at night)\b(?! of\b)")
 _LIKELY = re.compile(r"\b(?:is|are) (?P<thing>.+?) (?:most |very )?(?:likely|expected|going|supposed) to be\b", re.I)
+_USUAL_PLACE = re.compile(r"^what(?: is|'s) the usual place (?:of|for) (?P<thing>.+?)[ ?]*$", re.I)
 _MAYBE = re.compile(r"\b(?:most )?(?:likely|probably) (?=be\b)")
 _CALENDAR_NS = 2 * WALL_NS  # a moment at which days have names
 _FORMS = ("where", "room", "is", "exists")  # forms of questions that one patrol can answer
@@ -124,7 +126,7 @@ def _as_usual(question: str) -> str:
     """Return the question with "is likely to be" as "will be", and "in the evening" as "in the evenings" in a question
     about what is usual, where no day is named.
     """
-    text = _MAYBE.sub("", _LIKELY.sub(r"will \g<thing> be", question))
+    text = _MAYBE.sub("", _LIKELY.sub(r"will \g<thing> be", _USUAL_PLACE.sub(r"where is \g<thing> usually", question)))
     if not _HABITUAL.search(text.lower()):
         return text
     window = times_asked(text, _CALENDAR_NS).window

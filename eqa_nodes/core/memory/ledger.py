@@ -220,7 +220,7 @@ def state_now(db: Database, number: int, until_ns: float) -> tuple[int, int, str
                      (number, until_ns)).fetchone()
     if row is None:
         return 0, 0, ""
-    now = _counting(_spells(db, "object = ? AND patrol = ? AND looks > 0", (number, row[0])).get(row[0], ()))
+    now = counting(_spells(db, "object = ? AND patrol = ? AND looks > 0", (number, row[0])).get(row[0], ()))
     return 0, row[1], now.state if now is not None else ""
 
 
@@ -269,7 +269,7 @@ def _corners(box: bytes) -> tuple[Point, Point]:
 def _patrol_of(patrol: PatrolSpan, rows: Sequence[ObjectSpell]) -> PatrolOfObject:
     spells = tuple(row for row in rows if row.looks)
     missed = [row for row in rows if row.empty]
-    now = _counting(spells)
+    now = counting(spells)
     gone_ns = max((row.gone_ns for row in missed), default=0)
     if now is not None:
         outcome = EMPTY if gone_ns > max(spell.last_ns for spell in spells) else SEEN
@@ -279,7 +279,7 @@ def _patrol_of(patrol: PatrolSpan, rows: Sequence[ObjectSpell]) -> PatrolOfObjec
                           min((row.first_ns for row in missed), default=0))
 
 
-def _counting(spells: Sequence[ObjectSpell]) -> ObjectSpell | None:
+def counting(spells: Sequence[ObjectSpell]) -> ObjectSpell | None:
     """Return the place and state that counts: the newest after a change; the most frequent if looks alternate."""
     newest = max(spells, key=lambda spell: spell.last_ns, default=None)
     if newest is None or all(spell is newest or spell.last_ns < newest.first_ns for spell in spells):

@@ -13,9 +13,10 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.rooms import fits_room
 from eqa_nodes.core.language.states import state_of
+from eqa_nodes.core.memory.believed import looks_of, thing_histories
 from eqa_nodes.core.memory.days import PARTS
 from eqa_nodes.core.memory.in_words import spell_place
-from eqa_nodes.core.memory.ledger import EMPTY, NOT_LOOKED, PEOPLE, SEEN, ObjectSpell, PatrolSpan, RoomLooks
+from eqa_nodes.core.memory.ledger import EMPTY, PEOPLE, SEEN, ObjectSpell, PatrolOfObject, PatrolSpan, RoomLooks
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.times import TimesInText
 from eqa_nodes.core.types.questions import MemoryObject
@@ -24,12 +25,21 @@ from eqa_nodes.core.types.questions import MemoryObject
 class Observation(NamedTuple):
     """What one patrol says to a question. value: a place, "yes", "no", "" = it was not where it had been.
 
-    None: it did not look. at_ns: stamp of the look that counts.
+    None: it did not look. at_ns: stamp of the look that counts; looks, against: number of its looks that say so, and
+    that say otherwise; usual: number of looks that the patrols usually have which see the thing.
     """
 
     patrol: PatrolSpan
     value: str | None
     at_ns: int
+    looks: int = 1
+    against: int = 0
+    usual: float = 1
+
+    @property
+    def is_lone(self) -> bool:
+        """Whether one look alone says so, where patrols usually have more."""
+        return self.looks == 1 < self.usual
 
 
 def observations(store: MemoryReader, asked: Query, objects: Sequence[MemoryObject]) -> list[Observation]:
@@ -42,29 +52,45 @@ def observations(store: MemoryReader, asked: Query, objects: Sequence[MemoryObje
                 else Observation(row, None, row.last_ns) for row in store.room_history(room)]
     rooms = store.room_history(room) if room and asked.form in ("is", "exists") else []
     entered = {row.patrol.number for row in rooms if isinstance(row, RoomLooks)}
-    stood = {o.id: o.first_ns for o in objects if _stood_at(o, thing, predicate)}
-    for same in zip(*(store.history(o.id) for o in objects), strict=True):
-        patrol = same[0].patrol
-        seen = [one.now for one in same if one.outcome == SEEN and one.now is not None]
-        if predicate.state:
-            seen = [spell for spell in seen if _is_at(spell, thing, Thing())]
-        looked = any(one.outcome != NOT_LOOKED for one in same)
-        at_ns = max((spell.last_ns for spell in seen), default=max((one.empty_ns for one in same), default=0))
-        value: str | None = None
-        if asked.form in ("where", "room"):
-            value = " and ".join(dict.fromkeys(map(spell_place, seen))) if looked else None
-        elif predicate.state:
-            fits = [_is_so(spell, thing.kind, predicate.state) for spell in seen if spell.state]
-            value = ("yes" if any(fits) else "no") if fits else None
-        elif any(_is_at(spell, thing, predicate) for spell in seen):
-            value = "yes"
-        elif seen or any(o.id in stood and one.outcome == EMPTY for o, one in zip(objects, same, strict=True)) or (
-                patrol.number in entered and all(first_ns > patrol.last_ns for first_ns in stood.values())):
-            value = "no"  # another place of it that was empty says nothing, nor does a room where its place is known
-        if value and (asked.denied != (thing.quantifier == "no")):
-            value = "no" if value == "yes" else "yes"
-        found.append(Observation(patrol, value, at_ns or patrol.last_ns))
+    things = thing_histories(store, objects)
+    stood = [min((o.first_ns for o in same.objects if _stood_at(o, thing, predicate)), default=0) for same in things]
+    for on_patrol in zip(*(same.patrols for same in things), strict=True):
+        usual = max((same.usual for same, one in zip(things, on_patrol, strict=True) if one.outcome == SEEN), default=1)
+        found.append(_observed(asked, on_patrol, stood, on_patrol[0].patrol.number in entered)._replace(usual=usual))
     return found
+
+
+def _observed(asked: Query, on_patrol: Sequence[PatrolOfObject], stood: Sequence[int],
+              entered: bool) -> Observation:
+    """Return what one patrol says. stood: since when each thing was known in the place asked about, 0 = never."""
+    thing, patrol = asked.things[0], on_patrol[0].patrol
+    predicate = asked.predicates[0] if asked.predicates else Thing()
+    seen = [one for one in on_patrol if one.outcome == SEEN]
+    looks = sum(map(looks_of, seen))
+    spells = [one.now for one in seen if one.now is not None]
+    if predicate.state:
+        spells = [spell for spell in spells if _is_at(spell, thing, Thing())]
+    empty = [one for one in on_patrol if one.outcome == EMPTY]
+    at_ns = max((spell.last_ns for spell in spells), default=max((one.empty_ns for one in on_patrol), default=0))
+    value: str | None = None
+    if asked.form in ("where", "room"):
+        value = " and ".join(dict.fromkeys(map(spell_place, spells))) if seen or empty else None
+    elif predicate.state:
+        fits = [_is_so(spell, thing.kind, predicate.state) for spell in spells if spell.state]
+        value = ("yes" if any(fits) else "no") if fits else None
+        looks = sum(spell.looks for one in seen for spell in one.spells
+                    if one.now is not None and spell.state == one.now.state)
+    elif any(_is_at(spell, thing, predicate) for spell in spells):
+        value = "yes"
+    elif spells or any(since and one.outcome == EMPTY for since, one in zip(stood, on_patrol, strict=True)) or (
+            entered and all(since > patrol.last_ns for since in stood if since)):
+        value = "no"  # another place of it that was empty says nothing, nor does a room where its place is known
+    against = sum(map(looks_of, seen)) - looks + sum(one.empty for one in seen)
+    if value and not seen:
+        looks, against = max((one.empty for one in empty), default=1), 0
+    if value and (asked.denied != (thing.quantifier == "no")):
+        value = "no" if value == "yes" else "yes"
+    return Observation(patrol, value, at_ns or patrol.last_ns, max(looks, 1), against)
 
 
 def _is_so(spell: ObjectSpell, kind: str, state: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from eqa_nodes.core.types.views import Keyframe
 
 MOST_VIEWS = 240  # maximum number of views compared per map, which limits the time
 _CELL_M = 0.5
+_MISUSED = 2  # objects that bore a name wrongly, from which another one is not believed from one look
 
 
 class MemoryReader:
@@ -143,19 +145,30 @@ class MemoryReader:
     def established(self, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
         """Return the objects without those that a detector may have misnamed.
 
-        No patrol has seen such an object in two looks, the newest patrol has not seen it, and another one of its name
-        was known by then from two looks of one patrol.
+        No patrol has seen such an object in two looks, and another one of its name is known from two looks of one
+        patrol: from an earlier one, unless the newest patrol saw the object and not the other, and the name has not
+        been misused before; or from a later one, and more patrols than saw it found its place empty by then.
         """
         with self._lock, self._db.storage("read"):
-            looks, patrols = {o.id: ledger.looks_by_patrol(self._db, o.id) for o in objects}, self.patrols()
-        newest_ns, known = patrols[-1].first_ns if patrols else 0, dict[str, int]()  # name -> its first patrol
-        for o in objects:
-            for patrol, count in looks[o.id].items():
-                if count > 1:
-                    name = canonical(name_of(o))
-                    known[name] = min(patrol, known.get(name, patrol))
-        return [o for o in objects if max(looks[o.id].values(), default=2) > 1 or o.last_ns >= newest_ns
-                or min(looks[o.id]) < known.get(canonical(name_of(o)), FOR_EVER)]
+            looks = {o.id: ledger.looks_by_patrol(self._db, o.id) for o in objects}
+            patrols, known = self.patrols(), dict[str, set[int]]()  # name -> patrols that saw one in two looks
+            newest = patrols[-1].number if patrols else 0
+            for o in objects:
+                known.setdefault(canonical(name_of(o)), set()).update(n for n in looks[o.id] if looks[o.id][n] > 1)
+            doubted = {o.id for o in objects if self._is_misnamed(o, looks[o.id], known[canonical(name_of(o))])}
+            misused = Counter(canonical(name_of(o)) for o in objects if o.id in doubted and newest not in looks[o.id])
+        return [o for o in objects if o.id not in doubted or (
+            newest in looks[o.id] and newest not in known[canonical(name_of(o))]
+            and misused[canonical(name_of(o))] < _MISUSED)]
+
+    def _is_misnamed(self, o: MemoryObject, looks: Mapping[int, int], known: Collection[int]) -> bool:
+        if not known or max(looks.values(), default=2) > 1:
+            return False
+        if min(known) <= min(looks):
+            return True
+        until = max(min(known), max(looks))
+        return sum(one.outcome == ledger.EMPTY and min(looks) < one.patrol.number < until
+                   for one in self.history(o.id)) > len(looks) * (max(looks) > min(known))
 
     def history(self, object_id: int) -> list[PatrolOfObject]:
         """Return what each patrol knows of an object, oldest first, also that it was not looked at."""

@@ -11,7 +11,9 @@ from eqa_nodes.core.language.english import content_words, normalise
 from eqa_nodes.core.language.lexing import CHATTER
 from eqa_nodes.core.language.rooms import fits_room, is_room, room_name
 from eqa_nodes.core.language.spelling import spelled
+from eqa_nodes.core.memory.believed import last_seen
 from eqa_nodes.core.memory.changes import Change
+from eqa_nodes.core.memory.confirmed import confirmed_changes
 from eqa_nodes.core.memory.digest import events
 from eqa_nodes.core.memory.habit_questions import habit_question
 from eqa_nodes.core.memory.in_words import name_of, place_of
@@ -132,6 +134,8 @@ def _last(store: MemoryReader, asked: PastQuestion, fitting: Sequence[MemoryObje
     """Return the object that was last seen in the room and at the time asked about, as it was then."""
     window = asked.times.window
     after_ns, before_ns = (0, FOR_EVER) if window is None else window[:2]
+    if window is None and not asked.room and (last := last_seen(store, fitting)) is not None:
+        return last
     there = [o for o in fitting if after_ns <= o.last_ns <= before_ns and fits_room(o.room, asked.room)]
     if window is not None or asked.room:
         seen = [o for o in store.sightings(fitting, after_ns, before_ns) if fits_room(o.room, asked.room)]
@@ -188,7 +192,7 @@ def _changed(store: MemoryReader, asked: PastQuestion, now_ns: int) -> Recollect
         return None  # "what changed in politics" is not about time; without objects nothing is known
     if window is not None and window.before_ns < now_ns:
         return _happened(store, asked, now_ns)
-    changes = [change for change in store.changes(since) if fits_room(change.object.room, asked.room)]
+    changes = [change for change in confirmed_changes(store, since) if fits_room(change.object.room, asked.room)]
     begin = time_phrase(since, now_ns).removeprefix("on ")
     if not changes:
         return Recollection(f"nothing that I have seen since {begin}", ONCE, _newest(store, begin))
