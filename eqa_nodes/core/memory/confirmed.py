@@ -8,7 +8,7 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.believed import ThingHistory, by_name, looks_of, loses_looks, newest_of
 from eqa_nodes.core.memory.changes import Change
 from eqa_nodes.core.memory.in_words import name_of, place_of
-from eqa_nodes.core.memory.ledger import EMPTY, NOT_LOOKED, PatrolOfObject
+from eqa_nodes.core.memory.ledger import EMPTY, NOT_LOOKED, ObjectSpell, PatrolOfObject
 from eqa_nodes.core.memory.reading import MemoryReader
 
 
@@ -35,16 +35,16 @@ def _confirmed(change: Change, same: ThingHistory, named: Sequence[ThingHistory]
         passing = len(seen) == 1 and any(other.there() and other.there(since_ns) for other in named)
         return None if passing or same.there() or 0 < same.gone_ns < since_ns else change
     if change.what == "state":
-        before = [one for one in seen if one.patrol.last_ns < since_ns][-1:] or seen[:1]
-        return change if _told(before[-1]) != _told(seen[-1]) and not _is_last_look(seen[-1]) else None
+        earlier = [one.now for one in seen if one.patrol.last_ns < since_ns][-1:] or [*seen[0].spells[:1]]
+        return change if _told(*earlier) != _told(seen[-1].now) and not _is_last_look(seen[-1]) else None
     if change.what in ("back", "moved") and _was_there(same, looked, change.first_ns):
         new = not same.looked(since_ns) and len(seen) > 1
         return change._replace(what="new", was="", before=0, last_ns=0) if new else None
     return change if looks_of(seen[-1]) > 1 or len(seen) > 1 or same.usual <= 1 else None
 
 
-def _told(one: PatrolOfObject) -> tuple[str, str]:
-    return ("", "") if one.now is None else (one.now.support, one.now.state)
+def _told(spell: ObjectSpell | None = None) -> tuple[str, str]:
+    return ("", "") if spell is None else (spell.support, spell.state)
 
 
 def _is_last_look(one: PatrolOfObject) -> bool:
