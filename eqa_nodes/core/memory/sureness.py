@@ -25,12 +25,21 @@ def sureness(every: Sequence[Observation], decisive: Sequence[Observation]) -> f
     right with odds of ((1 - e) / e) ** (a - b), or by Laplace's rule with (a + 1) / (a + b + 2) if that is more: where
     most looks say otherwise, the newest one may still have seen a change.
     """
-    error = error_share([look for look in every if look.value is not None])
-    odds = (1 - error) / error
-    return min(MOST, math.prod(max(1 / (1 + odds ** max(-_FAR, min(_FAR, look.against - look.looks))),
-                                   (look.looks + 1) / (look.looks + look.against + 2)) for look in decisive))
+    odds = _odds(every)
+    return min(MOST, math.prod(_of_patrol(look, odds) for look in decisive))
 
 
 def mean_sureness(every: Sequence[Observation], counted: Sequence[Observation]) -> float:
     """Return the mean over patrols that are counted, where one may be wrong."""
-    return min(MOST, sum(sureness(every, [look]) for look in counted) / max(1, len(counted)))
+    odds = _odds(every)
+    return min(MOST, sum(min(MOST, _of_patrol(look, odds)) for look in counted) / max(1, len(counted)))
+
+
+def _odds(every: Sequence[Observation]) -> float:
+    error = error_share([look for look in every if look.value is not None])
+    return (1 - error) / error
+
+
+def _of_patrol(look: Observation, odds: float) -> float:
+    by_odds = 1 / (1 + odds ** max(-_FAR, min(_FAR, look.against - look.looks)))
+    return float(max(by_odds, (look.looks + 1) / (look.looks + look.against + 2)))
