@@ -393,5 +393,14 @@ def evidence_of(entries: Iterable[Any]) -> tuple[Evidence, ...]:
 def _label(label: Any) -> Label:
     pairs = [str(pair) for pair in label.attributes]
     attributes = dict(pair.split("=", 1) for pair in pairs if pair != DETECTED)
-    score = float(attributes.pop(SCORE, 1.0))
+    score = _share(attributes.pop(SCORE, "1"))
     return Label(int(label.instance_id), str(label.kind), str(label.room), attributes, DETECTED in pairs, score)
+
+
+def _share(text: str) -> float:
+    """Return a number from 0 to 1; 0 for a text that is none: what another node wrote is not trusted."""
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0.0 <= value <= 1.0 else 0.0

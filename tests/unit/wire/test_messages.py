@@ -121,3 +121,12 @@ def test_options_have_a_weight_and_a_room_each() -> None:
     for rooms in ([], ["kitchen", "hall"]):
         with pytest.raises(BadQuestion, match=f"1 options have 1 weights and {len(rooms)} rooms"):
             messages.weighed_of(Message(options=[option], weights=[0.75], rooms=rooms))
+
+
+@pytest.mark.parametrize(("said", "score"), [
+    ([], 1.0), (["detector_score=0.25"], 0.25), (["detector_score=nan"], 0.0), (["detector_score=7"], 0.0),
+    (["detector_score=-1"], 0.0), (["detector_score=high"], 0.0), (["detector_score="], 0.0)])
+def test_a_score_that_is_no_share_counts_as_none(said: list[str], score: float) -> None:
+    label = Message(instance_id=3, kind="cup", room="kitchen", attributes=["source=detector", "colour=red", *said])
+    found = messages.label_table_of(Message(labels=[label]))[3]
+    assert found.score == score and found.detected and found.attributes == {"colour": "red"}
