@@ -64,5 +64,5 @@ def test_a_python_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pyte
 
 def test_the_real_machine_is_checked() -> None:
     names = [finding.name for finding in machine.machine_findings()]
-    assert names == ["python", "ros", "rmw", "interfaces", "ros domain", "discovery", "shared memory", "house", "scans",
-                     "habitat", "disk", "temporary"] and sys.version_info >= (3, 10)
+    assert names == ["python", "ros", "rmw", "interfaces", "ros domain", "discovery", "shared memory", "house",
+                     "perceiver", "scans", "habitat", "disk", "temporary"] and sys.version_info >= (3, 10)

@@ -33,7 +33,6 @@ MODEL_VERBS = {  # each asks a model
     "run": ("bench", "run", "--questions", "1", "--split", "train", "--answerer", "vlm", *SMALL),
     "workers": ("bench", "run", "--questions", "2", "--split", "train", "--workers", "2", "--answerer", "vlm", *SMALL),
     "tasks": ("bench", "tasks", "--questions", "1", "--agent", "model"),
-    "perception": ("bench", "perception", "--detector", "labels", "--save"), "learn": ("learn", "perceiver", "--out"),
     "generate": ("generate", "express", "--count", "1", "--generator", "model"),
     "score": ("bench", "score", "run", "--judge", "llm-match"),
 }
