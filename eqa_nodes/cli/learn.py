@@ -55,7 +55,7 @@ class LearnPerceiver:
         try:
             _show(run, console)
         except KeyboardInterrupt:
-            console.print(f"interrupted: the same command continues from {run.folder / 'checkpoint.pt'}")
+            console.print("interrupted: the same command continues from the last checkpoint")
             raise
         folder = finish(run)
         console.print((folder / "report.md").read_text(), markup=False)

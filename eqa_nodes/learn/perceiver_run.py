@@ -26,8 +26,8 @@ from eqa_nodes.learn.pool import batches
 from eqa_nodes.learn.training import Training, TrainingConfig, accuracy
 from eqa_nodes.learn.views import FIELDS, ViewsConfig, write_views
 
-VALIDATED = 8  # batches of a validation
-SAVED, SHOWN = 500, 50  # steps between two checkpoints, and between two points of a curve
+VALIDATED_BATCHES = 8
+VALIDATED, SAVED, SHOWN = 500, 100, 50  # steps between two validations, checkpoints, and points of a curve
 _RANGE = re.compile(r"(house:)(\d+)-(\d+)")
 
 
@@ -90,7 +90,7 @@ def draw_all(run: PerceiverRun, show: Callable[[str, int, int], None]) -> dict[s
         for job in as_completed(jobs):
             try:
                 job.result()
-            except EqaError as error:
+            except (EqaError, OSError) as error:
                 failed[jobs[job]] = str(error)
             done += 1
             show(jobs[job], done, len(scenes))
@@ -110,38 +110,36 @@ def _file(run: PerceiverRun, scene: str) -> Path:
 
 
 def train(run: PerceiverRun) -> Iterator[CurvePoint]:
-    """Train, yielding the points of the curves; the checkpoint is written every SAVED steps, and on an interruption.
+    """Train, yielding the points of the curves; a run that is continued begins at its last checkpoint.
 
-    Raises ConfigError.
+    Raises ConfigError, and ModelError if the loss is not finite.
     """
     training = Training(run.folder, files_of(run, run.scenes), run.training, run.device)
     shown = batches(files_of(run, run.validation), training.vocabulary, run.training.batch, 1)
     begun, losses = time.monotonic(), list[dict[str, float]]()
-    try:
-        for step, loss in training.steps():
-            losses.append(loss.values())
-            validated = step % SAVED == 0 or step == run.training.steps
-            if validated:
-                training.save()
-            if step % SHOWN == 0 or validated:
-                means = {name: round(float(np.mean([row[name] for row in losses])), 4) for name in losses[0]}
-                losses.clear()
-                right = accuracy(training.averaged.cpu(), training.vocabulary, shown, VALIDATED) if validated else {}
-                point = CurvePoint(step, round(time.monotonic() - begun, 1), means, dict(right))
-                training.averaged.to(run.device)
-                with (run.folder / "curves.jsonl").open("a") as lines:
-                    lines.write(json.dumps(point._asdict()) + "\n")
-                yield point
-    finally:
-        training.save()
+    for step, loss in training.steps():
+        losses.append(loss.values())
+        last = step == run.training.steps
+        if step % SAVED == 0 or last:
+            training.save()
+        if step % SHOWN == 0 or last:
+            means = {name: round(float(np.mean([row[name] for row in losses])), 4) for name in losses[0]}
+            losses.clear()
+            right = accuracy(training.averaged.cpu(), training.vocabulary, shown, VALIDATED_BATCHES) if (
+                step % VALIDATED == 0 or last) else {}
+            training.averaged.to(run.device)
+            point = CurvePoint(step, round(time.monotonic() - begun, 1), means, dict(right))
+            with (run.folder / "curves.jsonl").open("a") as lines:
+                lines.write(json.dumps(point._asdict()) + "\n")
+            yield point
 
 
 def finish(run: PerceiverRun) -> Path:
     """Calibrate the heads on the validation views, write the weights and the report, and return their folder."""
     training = Training(run.folder, files_of(run, run.scenes), run.training)
     shown = batches(files_of(run, run.validation), training.vocabulary, run.training.batch, 2)
-    temperatures = temperatures_of(training.averaged, training.vocabulary, shown, 2 * VALIDATED)
-    measured = accuracy(training.averaged, training.vocabulary, shown, 2 * VALIDATED)
+    temperatures = temperatures_of(training.averaged, training.vocabulary, shown, 2 * VALIDATED_BATCHES)
+    measured = accuracy(training.averaged, training.vocabulary, shown, 2 * VALIDATED_BATCHES)
     trained = (f"{training.step} steps of {run.training.batch} views, {len(files_of(run, run.scenes))} scenes from "
                f"{run.scenes[0]} to {run.scenes[-1]}, seed {run.training.seed}")
     folder = run.folder / "weights"

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.ranges import Counted, Positive, Share, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.learn.network import PerceiverNetwork, Sizes, pooled
@@ -135,8 +135,12 @@ class Training:
         pictures, segments = augmented(halved(batch) if self._is_small else batch, rng)
         losses = self._losses(torch.from_numpy(pictures).to(self._device), torch.from_numpy(segments).to(self._device),
                               torch.from_numpy(batch.classes).to(self._device))
+        total = losses.total
+        if not bool(torch.isfinite(total)):
+            raise ModelError(f"the loss of step {self.step + 1} is {float(total.detach())}; the checkpoint is from "
+                             "before that. Look at the training views, or begin again in another folder")
         self._optimiser.zero_grad()
-        losses.total.backward()
+        total.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
         self._optimiser.step()
         self.step += 1

@@ -16,7 +16,7 @@ need_training()
 import onnxruntime
 import torch
 
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.learn.export import temperatures_of, write_perceiver
 from eqa_nodes.learn.perceiver_run import PerceiverRun, draw_all, finish, scenes_of, train
@@ -97,6 +97,17 @@ def test_other_settings_do_not_continue_a_run(files, tmp_path):
     Training(tmp_path, files, SMALL).save()
     with pytest.raises(ConfigError, match="continue with the same settings"):
         Training(tmp_path, files, TrainingConfig(steps=7, batch=2))
+
+
+def test_a_loss_that_is_no_number_ends_the_run_before_the_weights_change(files, tmp_path):
+    training = Training(tmp_path, files, SMALL)
+    training.save()
+    with torch.no_grad():
+        next(training.network.backbone.parameters()).fill_(torch.nan)
+    with pytest.raises(ModelError, match="the loss of step 1 is nan"):
+        next(training.steps())
+    assert Training(tmp_path, files, SMALL).step == 0
+    assert all(bool(torch.isfinite(v).all()) for v in Training(tmp_path, files, SMALL).network.state_dict().values())
 
 
 @pytest.mark.parametrize("content", [b"", b"no checkpoint", b"PK\x03\x04 cut"])

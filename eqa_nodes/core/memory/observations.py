@@ -53,16 +53,16 @@ def observations(store: MemoryReader, asked: Query, objects: Sequence[MemoryObje
     rooms = store.room_history(room) if room and asked.form in ("is", "exists") else []
     entered = {row.patrol.number for row in rooms if isinstance(row, RoomLooks)}
     things = thing_histories(store, objects)
-    stood = [min((o.first_ns for o in same.objects if _stood_at(o, thing, predicate)), default=0) for same in things]
+    stood = [min((o.first_ns for o in same.objects if _stood_at(o, thing, predicate)), default=None) for same in things]
     for on_patrol in zip(*(same.patrols for same in things), strict=True):
         usual = max((same.usual for same, one in zip(things, on_patrol, strict=True) if one.outcome == SEEN), default=1)
         found.append(_observed(asked, on_patrol, stood, on_patrol[0].patrol.number in entered)._replace(usual=usual))
     return found
 
 
-def _observed(asked: Query, on_patrol: Sequence[PatrolOfObject], stood: Sequence[int],
-              entered: bool) -> Observation:
-    """Return what one patrol says. stood: since when each thing was known in the place asked about, 0 = never."""
+def _observed(asked: Query, on_patrol: Sequence[PatrolOfObject],
+              stood: Sequence[int | None], entered: bool) -> Observation:
+    """Return what one patrol says. stood: since when each thing was known in the place asked about, None = never."""
     thing, patrol = asked.things[0], on_patrol[0].patrol
     predicate = asked.predicates[0] if asked.predicates else Thing()
     seen = [one for one in on_patrol if one.outcome == SEEN]
@@ -82,8 +82,9 @@ def _observed(asked: Query, on_patrol: Sequence[PatrolOfObject], stood: Sequence
                     if one.now is not None and spell.state == one.now.state)
     elif any(_is_at(spell, thing, predicate) for spell in spells):
         value = "yes"
-    elif spells or any(since and one.outcome == EMPTY for since, one in zip(stood, on_patrol, strict=True)) or (
-            entered and all(since > patrol.last_ns for since in stood if since)):
+    elif spells or any(since is not None and one.outcome == EMPTY for since, one in zip(
+            stood, on_patrol, strict=True)) or (entered and all(
+                since > patrol.last_ns for since in stood if since is not None)):
         value = "no"  # another place of it that was empty says nothing, nor does a room where its place is known
     against = sum(map(looks_of, seen)) - looks + sum(one.empty for one in seen)
     if value and not seen:
