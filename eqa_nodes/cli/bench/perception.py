@@ -25,8 +25,9 @@ class Perception:
     the simulator's labels. With --tour it drives a tour of each scene and measures positions and tracking instead.
     """
 
-    detector: tuple[str, ...] = option(("perceiver", "labels"), "detectors to compare; onnx=FILE or transformers=NAME "
-                                       "has its own model, labels=moderate the errors of a noise preset",
+    detector: tuple[str, ...] = option(("labels",), "detectors to compare; perceiver=FOLDER, onnx=FILE or "
+                                       "transformers=NAME has its own model, labels=moderate the errors of a noise "
+                                       "preset",
                                        metavar="NAME[=MODEL]", complete=listed("DETECTORS"))
     houses: int = option(40, "number of test houses", metavar="N")
     scenes: tuple[str, ...] = option((), "scenes instead of test houses, such as house:7+2 or mesh:PLACE (default: "
