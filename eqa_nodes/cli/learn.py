@@ -23,11 +23,11 @@ class LearnPerceiver:
 
     out: Path = option(Path("runs/perceiver"), "folder of the run: views, checkpoint, curves and weights",
                        metavar="DIR", writes=FOLDER)
-    scenes: str = option("house:0-899", "scenes to train on, comma-separated: names, house:FIRST-LAST, or a folder of "
+    scenes: str = option("house:0-179", "scenes to train on, comma-separated: names, house:FIRST-LAST, or a folder of "
                          ".glb files with labels", metavar="SCENES")
-    validation: str = option("house:900-919", "scenes that the accuracy is measured on, given in the same way",
+    validation: str = option("house:900-907", "scenes that the accuracy is measured on, given in the same way",
                              metavar="SCENES")
-    steps: int = option(12000, "number of steps", metavar="N")
+    steps: int = option(13000, "number of steps", metavar="N")
     batch: int = option(16, "number of views in a step", metavar="N")
     views: int = option(80, "number of views of a scene", metavar="N")
     seed: int = option(0, "seed of weights, views and order", metavar="N")

@@ -15,7 +15,7 @@ from torch import nn
 
 from eqa_nodes.core.errors import MissingExtra
 from eqa_nodes.core.version import __version__
-from eqa_nodes.learn.network import DECODER, VECTOR, PerceiverNetwork, pooled
+from eqa_nodes.learn.network import DECODER, FEATURES, VECTOR, PerceiverNetwork, of_pixels, pooled
 from eqa_nodes.learn.pool import Batch, Vocabulary
 from eqa_nodes.learn.training import LEAST, possible_states
 from eqa_nodes.learn.training_inputs import plain
@@ -120,8 +120,12 @@ def _pixels(network: PerceiverNetwork, metadata: dict[str, str]) -> Any:
         x = graph.add("Resize", x, "", "", graph.numbers([1, DECODER[level], rows, columns]), mode="nearest",
                       coordinate_transformation_mode="asymmetric", nearest_mode="floor")
         x = graph.layer(graph.add("Add", x, graph.layer(levels[level], net.across[level])), net.mix[level])
+        if level == 1:
+            coarser = graph.add("Resize", x, "", "", graph.numbers([1, DECODER[1], HEIGHT // 2, WIDTH // 2]),
+                                mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
         if level:
             x = graph.layer(x, net.narrow[level - 1])
+    x = graph.add("Concat", x, coarser, axis=1)
     hidden = graph.add("Relu", _at_each_pixel(graph, x, network.pixels[0]))
     logits = _at_each_pixel(graph, hidden, network.pixels[2])
     types = graph._onnx.TensorProto
@@ -130,7 +134,7 @@ def _pixels(network: PerceiverNetwork, metadata: dict[str, str]) -> Any:
     half = [1, HEIGHT // 2, WIDTH // 2]
     return graph.model({"picture": [1, PLANES, HEIGHT, WIDTH]}, {
         "kind": (kind, (types.UINT8, half)), "confidence": (confidence, (types.FLOAT, half)),
-        "features": (x, (types.FLOAT, [1, DECODER[0], *half[1:]]))}, metadata)
+        "features": (x, (types.FLOAT, [1, FEATURES, *half[1:]]))}, metadata)
 
 
 def _heads(network: PerceiverNetwork, temperatures: Sequence[float]) -> Any:
@@ -141,7 +145,7 @@ def _heads(network: PerceiverNetwork, temperatures: Sequence[float]) -> Any:
     x = graph.add("Relu", _linear(graph, x, last))
     outputs = {name: (_linear(graph, x, head, 1 / t), (float32, ["n", head.out_features])) for name, head, t in zip(
         FIELDS, heads.each, temperatures, strict=True)}
-    return graph.model({"pooled": ["n", 2 * DECODER[0]]}, {**outputs, "vector": (x, (float32, ["n", VECTOR]))}, {})
+    return graph.model({"pooled": ["n", 2 * FEATURES]}, {**outputs, "vector": (x, (float32, ["n", VECTOR]))}, {})
 
 
 def _at_each_pixel(graph: _Graph, x: str, layer: nn.Module) -> str:
@@ -165,7 +169,7 @@ def temperatures_of(network: PerceiverNetwork, vocabulary: Vocabulary, shown: It
     possible = possible_states(vocabulary)
     for _ in range(count):
         batch = next(shown)
-        features = network.backbone(torch.from_numpy(plain(batch)))[0]
+        features = of_pixels(*network.backbone(torch.from_numpy(plain(batch)))[:2])
         flat = features.permute(0, 2, 3, 1).reshape(-1, features.shape[1])
         numbers, classes = torch.from_numpy(batch.segments).reshape(-1), torch.from_numpy(batch.classes)
         numbers = torch.where(numbers >= len(batch.rgb), numbers, -1)

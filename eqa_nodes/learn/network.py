@@ -12,6 +12,7 @@ from torch.nn import functional
 from eqa_nodes.perception.perceiver_input import PLANES
 
 ENCODER, DECODER = (16, 40, 80, 152, 224), (32, 48, 80, 112)  # channels at 1/2, 1/4 ... of the input's size
+FEATURES = DECODER[0] + DECODER[1]  # of a pixel of the output
 VECTOR, HIDDEN = 96, 256
 PIXEL = 96  # channels between a pixel's features and its kind: 32 alone do not part 120 kinds
 
@@ -77,11 +78,11 @@ class Backbone(nn.Module):
 
 
 class Heads(nn.Module):
-    """Says what an instance is, from the mean and the deviation (n, 2 * DECODER[0]) of its features."""
+    """Says what an instance is, from the mean and the deviation (n, 2 * FEATURES) of its features."""
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        self.body = nn.Sequential(nn.Linear(2 * DECODER[0], HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, VECTOR), nn.ReLU())
+        self.body = nn.Sequential(nn.Linear(2 * FEATURES, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, VECTOR), nn.ReLU())
         self.each = nn.ModuleList(nn.Linear(VECTOR, n) for n in sizes)
 
     def forward(self, pooled: Tensor) -> tuple[Tensor, ...]:
@@ -97,13 +98,18 @@ class PerceiverNetwork(nn.Module):
         super().__init__()
         self.sizes = sizes
         self.backbone, self.heads = Backbone(), Heads(sizes)
-        self.pixels = nn.Sequential(nn.Linear(DECODER[0], PIXEL), nn.ReLU(), nn.Linear(PIXEL, sizes.kind))
+        self.pixels = nn.Sequential(nn.Linear(FEATURES, PIXEL), nn.ReLU(), nn.Linear(PIXEL, sizes.kind))
         self.coarse = nn.ModuleList(nn.Linear(channels, sizes.kind) for channels in DECODER[1:])  # for training only
 
     def kinds(self, features: Tensor) -> Tensor:
-        """Return the logits (m, kinds) of pixels with these features (m, DECODER[0])."""
+        """Return the logits (m, kinds) of pixels with these features (m, FEATURES)."""
         logits: Tensor = self.pixels(features)
         return logits
+
+
+def of_pixels(fine: Tensor, coarser: Tensor) -> Tensor:
+    """Return the features (n, FEATURES, H/2, W/2) of pixels: the finest of a Backbone, and the next coarser ones."""
+    return torch.cat([fine, functional.interpolate(coarser, size=fine.shape[2:], mode="nearest")], 1)
 
 
 def pooled(features: Tensor, segments: Tensor, count: int) -> Tensor:

@@ -18,9 +18,9 @@ from torch.nn import functional
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.ranges import Counted, Positive, Share, check_ranges
 from eqa_nodes.core.settings import setting
-from eqa_nodes.learn.network import PerceiverNetwork, Sizes, pooled
+from eqa_nodes.learn.network import PerceiverNetwork, Sizes, of_pixels, pooled
 from eqa_nodes.learn.pool import Batch, Vocabulary, batches, vocabulary_of
-from eqa_nodes.learn.training_inputs import augmented, halved, plain
+from eqa_nodes.learn.training_inputs import augmented, plain, smaller
 from eqa_nodes.learn.views import FIELDS
 
 FORMAT = 1
@@ -29,6 +29,7 @@ _SAMPLED, _COARSELY = 2048, 256  # pixels of a view whose kind counts in a step,
 _COARSE = 0.5  # weight of the coarser levels' loss
 LEAST = 12  # pixels of the output that a segment needs
 _MISTAKEN = 4  # views of a batch whose wrongly named segments are shown to the heads
+_POOLED = 96  # pixels of an instance from which its features are pooled in a step
 _NAMING = 0.5  # share of the steps before that: at first nearly all segments are named wrongly
 _KEPT = 0.998  # share that the averaged weights keep in a step
 _STATE = FIELDS.index("state")
@@ -38,9 +39,9 @@ _STATE = FIELDS.index("state")
 class TrainingConfig:
     """Settings of a training run. They belong to the run: a run that is continued keeps them."""
 
-    steps: Counted = setting(12000, "Number of steps.")
+    steps: Counted = setting(13000, "Number of steps.")
     batch: Counted = setting(16, "Number of views in a step.")
-    small: Share = setting(0.6,
+    small: Share = setting(0.87,
         "Share of the steps, the first ones, with views of half the width and height: they take a quarter of the time.")
     rate: Positive = setting(3e-3,
         "Highest learning rate; it rises over the first 300 steps (a tenth of a short run) and then falls to 0.")
@@ -132,7 +133,7 @@ class Training:
         torch.manual_seed(self.config.seed * 1_000_003 + self.step)
         for group in self._optimiser.param_groups:
             group["lr"] = self.config.rate * rate_at(self.step, self.config.steps)
-        pictures, segments = augmented(halved(batch) if self._is_small else batch, rng)
+        pictures, segments = augmented(smaller(batch, rng) if self._is_small else batch, rng)
         losses = self._losses(torch.from_numpy(pictures).to(self._device), torch.from_numpy(segments).to(self._device),
                               torch.from_numpy(batch.classes).to(self._device))
         total = losses.total
@@ -154,30 +155,39 @@ class Training:
     def _losses(self, pictures: Tensor, segments: Tensor, classes: Tensor) -> Losses:
         network = self.network.train()
         with torch.autocast(self._device.type, torch.bfloat16):
-            fine, *coarser = network.backbone(pictures.to(memory_format=torch.channels_last))
+            levels = network.backbone(pictures.to(memory_format=torch.channels_last))
+        features = _Features(levels[0], levels[1])
         n, kinds = len(segments), classes[:, 0]
-        flat, numbers = _rows(fine), segments.reshape(n, -1)
+        numbers = segments.reshape(n, -1)
         chosen = _sample(numbers, len(classes), _SAMPLED)
-        pixels = functional.cross_entropy(network.kinds(flat[chosen]), kinds[numbers.reshape(-1)[chosen]])
+        pixels = functional.cross_entropy(network.kinds(features.of(chosen)), kinds[numbers.reshape(-1)[chosen]])
         coarse = torch.zeros((), device=self._device)
-        for features, head in zip(coarser, network.coarse, strict=True):
-            there = functional.interpolate(segments[:, None].double(), features.shape[2:]).long().reshape(n, -1)
+        for level, head in zip(levels[1:], network.coarse, strict=True):
+            there = functional.interpolate(segments[:, None].double(), level.shape[2:]).long().reshape(n, -1)
             chosen = _sample(there, len(classes), _COARSELY)
-            coarse = coarse + functional.cross_entropy(head(_rows(features)[chosen]), kinds[there.reshape(-1)[chosen]])
-        return Losses(pixels, coarse / len(coarser), self._of_heads(flat, numbers, classes))
+            said = head(_rows(level).index_select(0, chosen).float())
+            coarse = coarse + functional.cross_entropy(said, kinds[there.reshape(-1)[chosen]])
+        return Losses(pixels, coarse / len(network.coarse), self._of_heads(features, numbers, classes))
 
-    def _of_heads(self, flat: Tensor, numbers: Tensor, classes: Tensor) -> tuple[Tensor, ...]:
-        """Return the losses of the heads over all instances, and over the segments that the pixels name wrongly."""
+    def _of_heads(self, features: _Features, numbers: Tensor, classes: Tensor) -> tuple[Tensor, ...]:
+        """Return the losses of the heads over all instances, and over the segments that the pixels name wrongly.
+
+        Of a large instance only some pixels count: their mean and deviation are nearly those of all.
+        """
         network, n = self.network, len(numbers)
         whole = torch.where(numbers >= n, numbers, -1).reshape(-1)
-        mistaken, sources = self._wrongly_named(flat, numbers, classes)
+        mistaken, sources = self._wrongly_named(features, numbers, classes)
         targets = torch.cat([classes, classes[sources]])
-        parts = torch.cat([torch.bincount(whole[whole >= 0], minlength=len(classes)),
-                           torch.bincount(mistaken[mistaken >= 0], minlength=len(sources))])
-        both = torch.cat([pooled(flat, whole, len(classes)), pooled(flat[:len(mistaken)], mistaken, len(sources))])
+        of_parts = torch.cat([whole, torch.where(mistaken >= 0, mistaken + len(classes), -1)])
+        pixels = torch.arange(len(whole), device=whole.device)
+        pixels = torch.cat([pixels, pixels[:len(mistaken)]])
+        parts = torch.bincount(of_parts[of_parts >= 0], minlength=len(targets))
+        share = _POOLED / parts.clamp(min=1)[of_parts.clamp(min=0)]
+        used = torch.where((of_parts >= 0) & (torch.rand(share.shape, device=share.device) < share))[0]
+        both = pooled(features.of(pixels[used]), of_parts[used], len(targets))
         large = parts >= (max(1, LEAST // 4) if self._is_small else LEAST)
         if not bool(large.any()):
-            return tuple(flat.sum() * 0.0 for _ in FIELDS)
+            return tuple(both.sum() * 0.0 for _ in FIELDS)
         *logits, _ = network.heads(both[large])
         targets = targets[large]
         logits[_STATE] = logits[_STATE].masked_fill(~self._possible[targets[:, 0]], -1e4)
@@ -187,7 +197,7 @@ class Training:
                      for k, (out, wanted) in enumerate(zip(logits, targets.T, strict=True)))
 
     @torch.no_grad()
-    def _wrongly_named(self, flat: Tensor, numbers: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+    def _wrongly_named(self, features: _Features, numbers: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
         """Return the segment of each pixel of the first views, -1 = none, and the instance of each segment.
 
         A segment is the pixels of one instance, or of the surroundings, that are wrongly named alike.
@@ -195,7 +205,7 @@ class Training:
         if self.step < _NAMING * self.config.steps:
             return numbers.new_zeros(0), numbers.new_zeros(0)
         truth = numbers[:_MISTAKEN].reshape(-1)
-        said = self.network.kinds(flat[:len(truth)]).argmax(1)
+        said = self.network.kinds(features.of(torch.arange(len(truth), device=truth.device))).argmax(1)
         wrong = (said != classes[truth, 0]) & (said > 0)
         kinds = len(self.vocabulary.kinds)
         names, found = torch.where(wrong, truth * kinds + said, -1).unique(return_inverse=True)
@@ -210,6 +220,21 @@ class Training:
                 mean.lerp_(now, 1 - kept)
             else:
                 mean.copy_(now)
+
+
+class _Features:
+    """Features of pixels as of_pixels gives them, without joining the images of which few pixels are used."""
+
+    def __init__(self, fine: Tensor, coarser: Tensor) -> None:
+        self._fine, self._coarser = _rows(fine), _rows(coarser)
+        (self._height, self._width), (self._rows, self._columns) = fine.shape[2:], coarser.shape[2:]
+
+    def of(self, pixels: Tensor) -> Tensor:
+        """Return the features (m, FEATURES) float32 of pixels, which are numbered over all views."""
+        view, inside = pixels // (self._height * self._width), pixels % (self._height * self._width)
+        y, x = inside // self._width // 2, inside % self._width // 2
+        there = (view * self._rows + y) * self._columns + x
+        return torch.cat([self._fine.index_select(0, pixels), self._coarser.index_select(0, there)], 1).float()
 
 
 def rate_at(step: int, steps: int) -> float:
@@ -232,8 +257,8 @@ def possible_states(vocabulary: Vocabulary) -> Tensor:
 
 
 def _rows(features: Tensor) -> Tensor:
-    """Return features (n, F, H, W) as rows (n * H * W, F) float32."""
-    return features.permute(0, 2, 3, 1).reshape(-1, features.shape[1]).float()
+    """Return features (n, F, H, W) as rows (n * H * W, F)."""
+    return features.permute(0, 2, 3, 1).reshape(-1, features.shape[1])
 
 
 def _sample(numbers: Tensor, count: int, wanted: int) -> Tensor:
@@ -261,8 +286,7 @@ def accuracy(network: PerceiverNetwork, vocabulary: Vocabulary, shown: Iterator[
     possible = possible_states(vocabulary)
     for _ in range(count):
         batch = next(shown)
-        features = network.backbone(torch.from_numpy(plain(batch)))[0]
-        flat = _rows(features)
+        flat = _rows(of_pixels(*network.backbone(torch.from_numpy(plain(batch)))[:2]))
         classes, numbers = torch.from_numpy(batch.classes), torch.from_numpy(batch.segments).reshape(-1)
         truth = classes[numbers, 0]
         same = network.kinds(flat).argmax(1) == truth

@@ -30,14 +30,33 @@ def inputs_of(camera: np.ndarray, depth_m: np.ndarray, rgb: np.ndarray) -> np.nd
     return planes
 
 
-def halved(batch: Batch) -> Batch:
-    """Return a batch with views of half the width and height."""
+def smaller(batch: Batch, rng: np.random.Generator) -> Batch:
+    """Return a batch with views of half the width and height, which take a quarter of the time.
+
+    Half of them are whole views, reduced; the others are parts in full size around a random pixel of a random object,
+    so that small objects are seen often and as large as they are.
+    """
     n, height, width = batch.depth_mm.shape
-    rgb = batch.rgb.reshape(n, height // 2, 2, width // 2, 2, 3).mean(axis=(2, 4), dtype=np.float32)
-    camera = batch.camera.copy()
-    camera[:, :4] /= 2
-    return Batch(np.rint(rgb).astype(np.uint8), batch.depth_mm[:, 1::2, 1::2], camera, batch.segments[:, 1::2, 1::2],
-                 batch.classes)
+    rows, columns = height // 2, width // 2
+    rgb, depth = np.empty((n, rows, columns, 3), np.uint8), np.empty((n, rows, columns), batch.depth_mm.dtype)
+    camera, segments = batch.camera.copy(), np.empty((n, rows // 2, columns // 2), batch.segments.dtype)
+    for k, own in enumerate(batch.segments):
+        objects = np.unique(own)
+        objects = objects[objects >= n]
+        if rng.random() < 0.5 or not len(objects):
+            blocks = batch.rgb[k].reshape(rows, 2, columns, 2, 3)
+            rgb[k] = (blocks.sum(axis=(1, 3), dtype=np.uint16) + 2) // 4
+            depth[k], segments[k] = batch.depth_mm[k, 1::2, 1::2], own[1::2, 1::2]
+            camera[k, :4] /= 2
+            continue
+        there = np.flatnonzero(own == rng.choice(objects))
+        y, x = divmod(int(rng.choice(there)), own.shape[1])  # in pixels of the output
+        top, left = (int(np.clip(at - rng.integers(size), 0, size)) for at, size in ((y, rows // 2), (x, columns // 2)))
+        part = np.s_[2 * top:2 * top + rows, 2 * left:2 * left + columns]
+        rgb[k], depth[k] = batch.rgb[k][part], batch.depth_mm[k][part]
+        segments[k] = own[top:top + rows // 2, left:left + columns // 2]
+        camera[k, 2:4] -= 2 * left, 2 * top
+    return Batch(rgb, depth, camera, segments, batch.classes)
 
 
 def augmented(batch: Batch, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.learn.export import temperatures_of, write_perceiver
 from eqa_nodes.learn.perceiver_run import PerceiverRun, draw_all, finish, scenes_of, train
+from eqa_nodes.learn.network import FEATURES, of_pixels
 from eqa_nodes.learn.pool import batches, room_kind, vocabulary_of
 from eqa_nodes.learn.training import Training, TrainingConfig, possible_states, rate_at
 from eqa_nodes.learn.training_inputs import augmented
@@ -137,12 +138,12 @@ def test_the_written_models_compute_what_the_network_computes(files, tmp_path):
     picture = np.random.default_rng(0).random((1, 6, 240, 320), np.float32)
     kind, confidence, features = pixels.run(["kind", "confidence", "features"], {"picture": picture})
     with torch.no_grad():
-        wanted = network.backbone(torch.from_numpy(picture))[0]
+        wanted = of_pixels(*network.backbone(torch.from_numpy(picture))[:2])
         shares = network.kinds(wanted.permute(0, 2, 3, 1)).softmax(3)
     assert np.abs(features - wanted.numpy()).max() < 2e-2 and kind.dtype == np.uint8
     assert np.abs(confidence - shares.amax(3).numpy()).max() < 1e-2
     heads = onnxruntime.InferenceSession(tmp_path / "weights" / "heads.onnx")
-    pooled = np.random.default_rng(1).random((3, 64), np.float32)
+    pooled = np.random.default_rng(1).random((3, 2 * FEATURES), np.float32)
     *logits, vector = heads.run(["kind", "colour", "material", "state", "room", "vector"], {"pooled": pooled})
     with torch.no_grad():
         *said, same = network.heads(torch.from_numpy(pooled))
