@@ -118,8 +118,8 @@ class DetectorOptions(DetectorModels):
     """A detector and its models."""
 
     detector: str = option("", "detector that gives memory its labels: perceiver (for the built-in houses), "
-                           "transformers, onnx, or labels (the simulator's, privileged) (default: perceiver where rules "
-                           "answer in a built-in house, else none)",
+                           "transformers, onnx, or labels (the simulator's, privileged) (default: perceiver where "
+                           "rules answer in a built-in house, else none)",
                            metavar="NAME", complete=listed("DETECTORS"))
     text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",
                        metavar="NAME", complete=listed("DETECTORS"), rare=True)

@@ -163,7 +163,8 @@ def _config(chosen: Chosen, world: str) -> RunConfig:
     return RunConfig(
         agent=chosen["agent"], answerer=chosen["answerer"], policy=chosen["policy"],
         model=ModelConfig(model=chosen["model"], base_url=chosen["model_url"]),
-        detector=DetectorConfig(name=chosen["detector"]), sees=_sees(chosen, world), world=world, robot=chosen.get("robot", ""),
+        detector=DetectorConfig(name=chosen["detector"]), sees=_sees(chosen, world), world=world,
+        robot=chosen.get("robot", ""),
         reconstruct=_yes(chosen, "reconstruct"),
         dataset=chosen.get("dataset", ""), scene=chosen.get("scene", ""), image=chosen.get("image", ""),
         navigator=chosen.get("navigator", ATOMIC), clock_start=chosen.get("start", ""),

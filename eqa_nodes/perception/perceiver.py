@@ -1,7 +1,8 @@
 """The detector `perceiver`: small networks with weights in the package, trained on pictures of the built-in houses.
 
 One network gives each pixel a kind, a confidence and features (at half the size of its input). Connected pixels of one
-kind in depth are an instance, and the heads name it from its pooled features, with colour, material, state and room.
+kind in depth are a part of an object, parts are joined, and the heads name each object from its pooled features, with
+colour, material, state and room.
 All values are rounded, so that they are the same in every process of a machine. `eqa learn perceiver` writes the files.
 """
 
@@ -21,6 +22,7 @@ from eqa_nodes.core.perception.detection import ATTRIBUTES, Detection, DetectorC
 from eqa_nodes.core.perception.kind_maps import instances_of_kinds
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
+from eqa_nodes.perception.joining import PLACES, joined, moments_of, pooled
 from eqa_nodes.perception.onnx_model import OnnxSession, shape_text
 from eqa_nodes.perception.perceiver_input import HEIGHT, PLANES, WIDTH, centres, planes_of
 from eqa_nodes.perception.picture_fit import stretched
@@ -33,8 +35,6 @@ ROWS, COLUMNS = HEIGHT // 2, WIDTH // 2  # size of the outputs for each pixel
 
 _SURE = 0.5  # minimum probability of a colour, material, state or room that is reported
 _LIMIT = 1e4  # largest absolute value of features and logits; infinities are clipped to it
-_TOUCHING_M = 0.1  # largest step in depth between neighbouring pixels of one object
-_PLACES = 5  # decimal places of features, probabilities and vectors that leave a network
 _AGAIN = "train the weights again with `eqa learn perceiver`, or name another folder in detector.model"
 
 
@@ -83,11 +83,9 @@ class HousePerceiver:
         masks = [np.asarray(piece.mask) for piece in pieces]
         if not masks:
             return []
-        named = self._named(_pooled(features, masks))
-        joined = touching([d.name for d in named], masks, small.depth_m)
-        if len(joined) < len(masks):
-            masks = [np.any([masks[i] for i in group], axis=0) for group in joined]
-            named = self._named(_pooled(features, masks))
+        groups = joined(features, masks, small.depth_m, self._judged)
+        masks = [np.any([masks[i] for i in group], axis=0) for group in groups]
+        named = self._named(np.stack([pooled(moments_of(features, mask)) for mask in masks]))
         image = np.zeros((ROWS, COLUMNS), np.uint16)
         for number, mask in enumerate(masks, start=1):
             image[mask] = number
@@ -102,9 +100,17 @@ class HousePerceiver:
         out = self._network.run({"picture": planes[None]}, given)
         return out["kind"][0], np.clip(out["confidence"][0], 0.0, 1.0), np.clip(out["features"][0], -_LIMIT, _LIMIT)
 
-    def _named(self, pooled: np.ndarray) -> list[Detection]:
+    def _judged(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the most probable kind (n,) int of each row of pooled features, and its probability (n,)."""
+        logits = np.clip(self._heads.run({"pooled": rows}, f"{len(rows)} objects")["kind"].astype(np.float64),
+                         -_LIMIT, _LIMIT)
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares = np.round(shares / shares.sum(axis=1, keepdims=True), PLACES)
+        return shares.argmax(axis=1), shares.max(axis=1)
+
+    def _named(self, rows: np.ndarray) -> list[Detection]:
         """Return a detection without place for each row; its name is "" for surroundings."""
-        out = self._heads.run({"pooled": pooled}, f"{len(pooled)} objects")
+        out = self._heads.run({"pooled": rows}, f"{len(rows)} objects")
         names = self._names.of_heads()
         vectors = _unit(out["vector"])
         found = []
@@ -219,47 +225,11 @@ def _reduced(frame: Frame) -> Frame:
     return replace(frame, rgb=frame.rgb[at], depth_m=frame.depth_m[at], intrinsics=camera, labels=None)
 
 
-def touching(names: Sequence[str], masks: Sequence[np.ndarray], depth_m: np.ndarray) -> list[list[int]]:
-    """Return the indices of masks in groups: one that touches another of its name, in the image and in depth, joins it.
-
-    The pixels of one object are often of two kinds before the heads give its parts one name. depth_m: (H, W), metres.
-    """
-    image = np.full(depth_m.shape, -1, np.int32)
-    for i, mask in enumerate(masks):
-        image[mask] = i
-    first = list(range(len(masks)))  # the lowest index of each mask's group
-    for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
-        near = (np.abs(depth_m[here] - depth_m[there]) < _TOUCHING_M) & (image[here] != image[there])
-        near &= (image[here] >= 0) & (image[there] >= 0)
-        for a, b in np.unique(np.stack([image[here][near], image[there][near]]), axis=1).T.tolist():
-            if names[a] and names[a] == names[b]:
-                low, high = sorted((first[a], first[b]))
-                first = [low if group == high else group for group in first]
-    groups: dict[int, list[int]] = {}
-    for i, group in enumerate(first):
-        groups.setdefault(group, []).append(i)
-    return list(groups.values())
-
-
-def _pooled(features: np.ndarray, masks: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n, 2F) float32: mean and deviation of the features (F, H, W) over each of n masks (H, W) bool.
-
-    As in training, 1e-6 is added to the variance.
-    """
-    rows = []
-    for mask in masks:
-        own = features[:, mask].astype(np.float64)
-        mean = own.mean(axis=1)
-        variance = np.maximum((own * own).mean(axis=1) - mean * mean, 0.0) + 1e-6
-        rows.append(np.concatenate([mean, np.sqrt(variance)]))
-    return np.round(np.array(rows), _PLACES).astype(np.float32)
-
-
 def _most_probable(logits: np.ndarray, names: Sequence[str], allowed: Sequence[int]) -> tuple[str, float]:
     """Return the most probable of the allowed names with its probability among them (softmax), of equals the first."""
     values = np.clip(logits[list(allowed)].astype(np.float64), -_LIMIT, _LIMIT)
     shares = np.exp(values - values.max())
-    shares = np.round(shares / shares.sum(), _PLACES)
+    shares = np.round(shares / shares.sum(), PLACES)
     best = int(shares.argmax())
     return names[allowed[best]], float(shares[best])
 
@@ -268,4 +238,4 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
     """Return vectors (n, D) float32 with length 1; those without length stay zero."""
     values = np.clip(vectors.astype(np.float64), -_LIMIT, _LIMIT)
     length = np.sqrt((values * values).sum(axis=1, keepdims=True))
-    return np.round(values / np.where(length > 0, length, 1.0), _PLACES).astype(np.float32)
+    return np.round(values / np.where(length > 0, length, 1.0), PLACES).astype(np.float32)

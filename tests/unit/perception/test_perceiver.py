@@ -95,26 +95,6 @@ def test_weights_of_scenes_with_kinds_alone_give_no_attributes(tmp_path: Path) -
     assert [(d.name, d.attributes, d.room) for d in found] == [("cup", {}, ""), ("lamp", {}, "")]
 
 
-def test_features_are_pooled_as_in_training() -> None:
-    """Mean and deviation over the pixels of an instance, as by numpy."""
-    features = np.random.default_rng(0).normal(size=(3, 120, 160)).astype(np.float32)
-    mask = np.random.default_rng(1).random((120, 160)) < 0.1
-    (row,) = perceiver._pooled(features, [mask])
-    own = features[:, mask].astype(float)
-    assert np.allclose(row, [*own.mean(axis=1), *np.sqrt(own.var(axis=1) + 1e-6)], atol=1e-5)
-
-
-def test_parts_of_one_name_that_touch_are_one_object() -> None:
-    depth = np.ones((4, 12), np.float32)
-    depth[:, 9:] = 2.0
-    left, middle, right, apart = (np.zeros((4, 12), bool) for _ in range(4))
-    left[:, :3], middle[:, 3:5], right[:, 5:9], apart[:, 9:] = True, True, True, True
-    masks = [left, middle, right, apart]
-    assert perceiver.touching(["chair"] * 4, masks, depth) == [[0, 1, 2], [3]]  # the last is 1 m behind
-    assert perceiver.touching(["chair", "table", "chair", "chair"], masks, depth) == [[0], [1], [2], [3]]
-    assert perceiver.touching(["", "", "chair", "chair"], masks, depth) == [[0], [1], [2], [3]]
-
-
 def test_a_network_with_dynamic_shapes_finds_the_same(tmp_path: Path) -> None:
     shown = scaled(detector_frames()[0], 320, 240, 160.0)
     fixed, dynamic = (opened(save_weights(tmp_path / name, size=size)).detect(shown, {}) for name, size in (
