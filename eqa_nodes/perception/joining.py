@@ -25,15 +25,23 @@ class _Part(NamedTuple):
     pixels: float
 
 
-def joined(features: np.ndarray, masks: Sequence[np.ndarray], depth_m: np.ndarray, judge: Judge) -> list[list[int]]:
-    """Return the numbers of parts in groups; each group is one object.
+class Joined(NamedTuple):
+    """One object. parts: numbers of its parts; pooled: (2F,) float32, its features."""
+
+    parts: list[int]
+    pooled: np.ndarray
+
+
+def joined(features: np.ndarray, masks: Sequence[np.ndarray], depth_m: np.ndarray, judge: Judge) -> list[Joined]:
+    """Return the objects that parts of a picture belong to.
 
     Two parts that touch are joined if they have one kind, or if what they are together is at least as probable as what
     they are alone (the mean of both, weighted by pixels), unless the smaller one is surely something else. The most
     probable pair is joined first. features: (F, H, W) of the picture; masks: (H, W) bool of each part; depth_m: (H, W),
     metres; judge: pooled features (n, 2F) -> kinds (n,) and their probabilities (n,).
     """
-    moments = [moments_of(features, mask) for mask in masks]
+    rows = np.ascontiguousarray(features.reshape(len(features), -1).T)
+    moments = [moments_of(rows[np.flatnonzero(mask)]) for mask in masks]
     parts = dict(enumerate(_judged(moments, judge)))
     groups = {i: [i] for i in parts}
     pairs = touching(masks, depth_m)
@@ -49,7 +57,7 @@ def joined(features: np.ndarray, masks: Sequence[np.ndarray], depth_m: np.ndarra
         pairs = {pair for pair in pairs if not {a, b} & set(pair)} | moved
         worth = {pair: value for pair, value in worth.items() if not {a, b} & set(pair)}
         worth |= _worth_of(moved, parts, moments, judge)
-    return [sorted(group) for group in groups.values()]
+    return [Joined(sorted(group), pooled(moments[i])) for i, group in groups.items()]
 
 
 def _worth_of(pairs: set[tuple[int, int]], parts: dict[int, _Part], moments: Sequence[np.ndarray], judge: Judge
@@ -73,10 +81,10 @@ def _judged(moments: Sequence[np.ndarray], judge: Judge) -> list[_Part]:
         *judge(np.stack([pooled(own) for own in moments])), moments, strict=True)]
 
 
-def moments_of(features: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return (2F + 1,) float64: the sums of the features (F, H, W) and of their squares over a mask, and its pixels."""
-    own = features[:, mask].astype(np.float64)
-    return np.concatenate([own.sum(axis=1), (own * own).sum(axis=1), [own.shape[1]]])
+def moments_of(rows: np.ndarray) -> np.ndarray:
+    """Return (2F + 1,) float64 of pixels (n, F): the sums of their features and of the squares, and n."""
+    own = rows.astype(np.float64)
+    return np.concatenate([own.sum(axis=0), (own * own).sum(axis=0), [len(own)]])
 
 
 def pooled(moments: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from eqa_nodes.core.perception.detection import ATTRIBUTES, Detection, DetectorC
 from eqa_nodes.core.perception.kind_maps import instances_of_kinds
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
-from eqa_nodes.perception.joining import PLACES, joined, moments_of, pooled
+from eqa_nodes.perception.joining import PLACES, joined
 from eqa_nodes.perception.onnx_model import OnnxSession, shape_text
 from eqa_nodes.perception.perceiver_input import HEIGHT, PLANES, WIDTH, centres, planes_of
 from eqa_nodes.perception.picture_fit import stretched
@@ -83,9 +83,9 @@ class HousePerceiver:
         masks = [np.asarray(piece.mask) for piece in pieces]
         if not masks:
             return []
-        groups = joined(features, masks, small.depth_m, self._judged)
-        masks = [np.any([masks[i] for i in group], axis=0) for group in groups]
-        named = self._named(np.stack([pooled(moments_of(features, mask)) for mask in masks]))
+        objects = joined(features, masks, small.depth_m, self._judged)
+        masks = [np.any([masks[i] for i in one.parts], axis=0) for one in objects]
+        named = self._named(np.stack([one.pooled for one in objects]))
         image = np.zeros((ROWS, COLUMNS), np.uint16)
         for number, mask in enumerate(masks, start=1):
             image[mask] = number

@@ -26,7 +26,7 @@ def depth() -> np.ndarray:
 
 
 def groups(*parts: float) -> list[list[int]]:
-    """Return the groups of four parts; a part's value v means: a table with probability v, a cup with -v; 0: nothing."""
+    """Return the groups of four parts; a part's value v means: a table with probability v, a cup with -v."""
     features = np.zeros((1, 4, 12), np.float32)
     for mask, value in zip(masks(), parts, strict=True):
         features[:, mask] = value
@@ -35,7 +35,7 @@ def groups(*parts: float) -> list[list[int]]:
         mean, nothing = rows[:, 0], np.abs(rows[:, 0]) < 0.1
         return np.where(nothing, 0, np.where(mean > 0, TABLE, CUP)), np.where(nothing, 1.0, np.abs(mean).round(5))
 
-    return joined(features, masks(), depth(), judge)
+    return [one.parts for one in joined(features, masks(), depth(), judge)]
 
 
 def test_features_are_pooled_as_in_training() -> None:
@@ -43,7 +43,7 @@ def test_features_are_pooled_as_in_training() -> None:
     features = np.random.default_rng(0).normal(size=(3, 120, 160)).astype(np.float32)
     mask = np.random.default_rng(1).random((120, 160)) < 0.1
     own = features[:, mask].astype(float)
-    row = pooled(moments_of(features, mask))
+    row = pooled(moments_of(features[:, mask].T))
     assert np.allclose(row, [*own.mean(axis=1), *np.sqrt(own.var(axis=1) + 1e-6)], atol=1e-5)
 
 
@@ -71,6 +71,6 @@ def test_a_doubtful_part_belongs_to_what_it_completes() -> None:
         return np.where(alone, CUP, TABLE), np.where(alone, sure, np.where(rows[:, 0] > 0, 0.9, 0.8))
 
     sure = 0.6
-    assert joined(features, masks(), depth(), judge) == [[0, 1, 2], [3]]
+    assert [one.parts for one in joined(features, masks(), depth(), judge)] == [[0, 1, 2], [3]]
     sure = 0.95
-    assert joined(features, masks(), depth(), judge) == [[0], [1], [2], [3]]
+    assert [one.parts for one in joined(features, masks(), depth(), judge)] == [[0], [1], [2], [3]]
