@@ -12,7 +12,7 @@ import numpy as np
 
 PLACES = 5  # decimal places of features, probabilities and vectors that leave a network
 _TOUCHING_M = 0.1  # largest step in depth between neighbouring pixels of one object
-_SURE = 0.9  # probability from which a small part keeps its own name
+_SURE = 0.6  # probability from which a small part keeps its own name
 
 Judge: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
