@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from eqa_nodes.cli.options import FOLDER, option
 
 if TYPE_CHECKING:
     from eqa_nodes.learn.perceiver_run import CurvePoint, PerceiverRun
+    from eqa_nodes.learn.training import TrainingConfig
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -31,6 +32,8 @@ class LearnPerceiver:
     batch: int = option(16, "number of views in a step", metavar="N")
     views: int = option(80, "number of views of a scene", metavar="N")
     seed: int = option(0, "seed of weights, views and order", metavar="N")
+    start: str = option("", "folder of weights to begin with, or package: those of the package. All views are then in "
+                        "full size, and the learning rate is a third (default: random weights)", metavar="WEIGHTS")
     device: str = option("cpu", "device that trains: cpu, cuda, mps", metavar="DEVICE")
     workers: int = option(2, "number of processes that draw views", metavar="N")
 
@@ -64,13 +67,20 @@ class LearnPerceiver:
 
     def _run(self) -> PerceiverRun:
         from eqa_nodes.learn.perceiver_run import PerceiverRun, scenes_of
-        from eqa_nodes.learn.training import TrainingConfig
         from eqa_nodes.learn.views import ViewsConfig
 
         cameras = max(1, self.views // 20)
         return PerceiverRun(self.out, scenes_of(self.scenes), scenes_of(self.validation),
                             ViewsConfig(cameras, max(1, self.views // cameras), self.seed),
-                            TrainingConfig(self.steps, self.batch, seed=self.seed), self.device, self.workers)
+                            _training(self.steps, self.batch, self.seed, bool(self.start)), self.device, self.workers,
+                            self.start)
+
+
+def _training(steps: int, batch: int, seed: int, begun: bool) -> TrainingConfig:
+    from eqa_nodes.learn.training import TrainingConfig
+
+    usual = TrainingConfig(steps, batch, seed=seed)
+    return replace(usual, small=0.0, rate=usual.rate / 3) if begun else usual
 
 
 def _show(run: PerceiverRun, console: Any) -> None:

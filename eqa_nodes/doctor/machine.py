@@ -138,8 +138,6 @@ def _house() -> Finding:
 
 
 def _perceiver() -> Finding:
-    if not perceiver.WEIGHTS.is_dir():
-        return Finding("perceiver", "ok", "this package has no weights for it: eqa learn perceiver trains some")
     perceiver.weights_folder("")
     return Finding("perceiver", "ok", "its weights are complete; for simulated runs in the built-in houses, while a "
                    "robot uses a model or its own detector")

@@ -38,6 +38,7 @@ class _Graph:
         self._onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.layers: list[nn.Module] = []  # those with weights: each has two constants, in this order
 
     def add(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """Add a node and return the name of its output."""
@@ -59,6 +60,7 @@ class _Graph:
 
     def layer(self, x: str, layer: nn.Sequential) -> str:
         """Add a convolution with its batch normalisation folded into it, and its ReLU."""
+        self.layers.append(layer)
         convolution, norm = layer[0], layer[1]
         assert isinstance(convolution, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d)
         assert norm.running_var is not None and norm.running_mean is not None
@@ -90,7 +92,8 @@ def write_perceiver(network: PerceiverNetwork, vocabulary: Vocabulary, temperatu
     """Write the two models, and their hashes and origin, into a folder. Raises MissingExtra without onnx."""
     network = network.eval().cpu()
     about = {**asdict(vocabulary), "format": 1, "trained": trained}
-    files = {PIXELS: _pixels(network, {"perceiver": json.dumps(about)}), HEADS: _heads(network, temperatures)}
+    files = {PIXELS: _pixels(_Graph(), network, {"perceiver": json.dumps(about)}),
+             HEADS: _heads(_Graph(), network, temperatures)}
     folder.mkdir(parents=True, exist_ok=True)
     stored = {name: model.SerializeToString() for name, model in files.items()}
     for name, data in stored.items():
@@ -100,9 +103,19 @@ def write_perceiver(network: PerceiverNetwork, vocabulary: Vocabulary, temperatu
     (folder / ABOUT).write_text(json.dumps(said, indent=1) + "\n")
 
 
-def _pixels(network: PerceiverNetwork, metadata: dict[str, str]) -> Any:
-    graph, net = _Graph(), network.backbone
-    levels, x = [], "picture"
+def layers_in(network: PerceiverNetwork) -> dict[str, list[nn.Module]]:
+    """Return the layers by file, in the order of their weights in it: a kernel and a bias each.
+
+    A layer is a linear one, or a convolution with its batch normalisation. Raises MissingExtra without onnx.
+    """
+    pixels, heads = _Graph(), _Graph()
+    _pixels(pixels, network, {})
+    _heads(heads, network, [1.0] * len(FIELDS))
+    return {PIXELS: pixels.layers, HEADS: heads.layers}
+
+
+def _pixels(graph: _Graph, network: PerceiverNetwork, metadata: dict[str, str]) -> Any:
+    net, levels, x = network.backbone, [], "picture"
     for down in net.down:
         assert isinstance(down, nn.Sequential)
         x = graph.layer(x, down[0])
@@ -137,8 +150,8 @@ def _pixels(network: PerceiverNetwork, metadata: dict[str, str]) -> Any:
         "features": (x, (types.FLOAT, [1, FEATURES, *half[1:]]))}, metadata)
 
 
-def _heads(network: PerceiverNetwork, temperatures: Sequence[float]) -> Any:
-    graph, heads = _Graph(), network.heads
+def _heads(graph: _Graph, network: PerceiverNetwork, temperatures: Sequence[float]) -> Any:
+    heads = network.heads
     float32 = graph._onnx.TensorProto.FLOAT
     first, last = heads.body[0], heads.body[2]
     x = graph.add("Relu", _linear(graph, "pooled", first))
@@ -150,12 +163,14 @@ def _heads(network: PerceiverNetwork, temperatures: Sequence[float]) -> Any:
 
 def _at_each_pixel(graph: _Graph, x: str, layer: nn.Module) -> str:
     assert isinstance(layer, nn.Linear)
+    graph.layers.append(layer)
     return graph.add("Conv", x, graph.weights(layer.weight.detach().numpy()[:, :, None, None]),
                      graph.weights(layer.bias.detach().numpy()))
 
 
 def _linear(graph: _Graph, x: str, layer: nn.Module, scale: float = 1.0) -> str:
     assert isinstance(layer, nn.Linear)
+    graph.layers.append(layer)
     return graph.add("Gemm", x, graph.weights(layer.weight.detach().numpy() * scale),
                      graph.weights(layer.bias.detach().numpy() * scale), transB=1)
 

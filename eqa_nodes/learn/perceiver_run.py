@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,17 +24,23 @@ import torch
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.learn.export import temperatures_of, write_perceiver
 from eqa_nodes.learn.pool import batches
+from eqa_nodes.learn.start import begin_with
 from eqa_nodes.learn.training import Training, TrainingConfig, accuracy
 from eqa_nodes.learn.views import FIELDS, ViewsConfig, write_views
 
 VALIDATED_BATCHES = 8
 VALIDATED, SAVED, SHOWN = 500, 100, 50  # steps between two validations, checkpoints, and points of a curve
+_NORMALISED = 8  # batches that set the batch normalisations of a run that begins with other weights
 _RANGE = re.compile(r"(house:)(\d+)-(\d+)")
 
 
 @dataclass(frozen=True)
 class PerceiverRun:
-    """Settings of a run. scenes, validation: names of scenes, see `scenes_of`."""
+    """Settings of a run.
+
+    scenes, validation: names of scenes, see `scenes_of`. start: weights that it begins with, as for start.begin_with;
+    "" = random ones.
+    """
 
     folder: Path
     scenes: tuple[str, ...]
@@ -42,6 +49,7 @@ class PerceiverRun:
     training: TrainingConfig = TrainingConfig()
     device: str = "cpu"
     workers: int = 2
+    start: str = ""
 
 
 class CurvePoint(NamedTuple):
@@ -112,9 +120,14 @@ def _file(run: PerceiverRun, scene: str) -> Path:
 def train(run: PerceiverRun) -> Iterator[CurvePoint]:
     """Train, yielding the points of the curves; a run that is continued begins at its last checkpoint.
 
-    Raises ConfigError, and ModelError if the loss is not finite.
+    Raises ConfigError, MissingExtra, and ModelError if the loss is not finite.
     """
-    training = Training(run.folder, files_of(run, run.scenes), run.training, run.device)
+    files = files_of(run, run.scenes)
+    training = Training(run.folder, files, run.training, run.device)
+    if run.start and not training.step:
+        first = islice(batches(files, training.vocabulary, run.training.batch, run.training.seed), _NORMALISED)
+        begin_with(training.network, training.vocabulary, run.start, first)
+        training.averaged.load_state_dict(training.network.state_dict())
     shown = batches(files_of(run, run.validation), training.vocabulary, run.training.batch, 1)
     begun, losses = time.monotonic(), list[dict[str, float]]()
     for step, loss in training.steps():
@@ -141,7 +154,8 @@ def finish(run: PerceiverRun) -> Path:
     temperatures = temperatures_of(training.averaged, training.vocabulary, shown, 2 * VALIDATED_BATCHES)
     measured = accuracy(training.averaged, training.vocabulary, shown, 2 * VALIDATED_BATCHES)
     trained = (f"{training.step} steps of {run.training.batch} views, {len(files_of(run, run.scenes))} scenes from "
-               f"{run.scenes[0]} to {run.scenes[-1]}, seed {run.training.seed}")
+               f"{run.scenes[0]} to {run.scenes[-1]}, seed {run.training.seed}"
+               + (f", begun with the weights {run.start}" if run.start else ""))
     folder = run.folder / "weights"
     write_perceiver(training.averaged, training.vocabulary, temperatures, folder, trained)
     (folder / "report.md").write_text(_report(run, training, trained, temperatures, measured))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 import pytest
 
 from tests.fixtures.needs import need_training
+from tests.fixtures.perceiver_weights import save_weights
 from tests.fixtures.training_views import write_boxes
 
 need_training()
@@ -19,9 +21,10 @@ import torch
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.learn.export import temperatures_of, write_perceiver
+from eqa_nodes.learn.network import FEATURES, PerceiverNetwork, Sizes, of_pixels
 from eqa_nodes.learn.perceiver_run import PerceiverRun, draw_all, finish, scenes_of, train
-from eqa_nodes.learn.network import FEATURES, of_pixels
 from eqa_nodes.learn.pool import batches, room_kind, vocabulary_of
+from eqa_nodes.learn.start import begin_with
 from eqa_nodes.learn.training import Training, TrainingConfig, possible_states, rate_at
 from eqa_nodes.learn.training_inputs import augmented
 from eqa_nodes.learn.views import ViewsConfig, draw_views
@@ -151,6 +154,33 @@ def test_the_written_models_compute_what_the_network_computes(files, tmp_path):
     assert np.abs(logits[0] - said[0].numpy()).max() < 1e-2 and np.abs(2 * logits[3] - said[3].numpy()).max() < 1e-2
     about = json.loads(dict(pixels.get_modelmeta().custom_metadata_map)["perceiver"])
     assert about["kinds"] == list(known.kinds) and about["format"] == 1
+
+
+def test_a_run_begins_with_the_weights_of_another_one_and_keeps_what_they_compute(files, tmp_path):
+    training = Training(tmp_path, files, SMALL)
+    list(training.steps())
+    known = training.vocabulary
+    write_perceiver(training.averaged, known, (1.0,) * 5, tmp_path / "weights", "a test")
+    more = replace(known, kinds=("", "a new kind", *reversed(known.kinds[1:])))
+    torch.manual_seed(5)
+    network = PerceiverNetwork(Sizes(*map(len, more.names())))
+    begin_with(network, more, str(tmp_path / "weights"), islice(batches(files, known, 2, 0), 2))
+    picture = torch.from_numpy(np.random.default_rng(0).random((1, 6, 240, 320), np.float32))
+    with torch.no_grad():
+        wanted, found = (of_pixels(*one.eval().backbone(picture)[:2]) for one in (training.averaged, network))
+        logits = [one.kinds(wanted.permute(0, 2, 3, 1)) for one in (training.averaged, network)]
+    assert torch.allclose(wanted, found, atol=2e-2)
+    order = [more.kinds.index(kind) for kind in known.kinds]
+    assert torch.allclose(logits[0], logits[1][..., order], atol=2e-2)
+    variances = [m.running_var for m in network.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    assert len({round(float(v[0]), 4) for v in variances}) > len(variances) / 2, "they are those of the views"
+
+
+def test_weights_of_another_network_are_not_begun_with(files, tmp_path):
+    known = Training(tmp_path, files, SMALL).vocabulary
+    other = replace(known, kinds=("", "cup", "lamp"))
+    with pytest.raises(ConfigError, match="is of another network"):
+        begin_with(PerceiverNetwork(Sizes(*map(len, other.names()))), other, str(save_weights(tmp_path / "tiny")), ())
 
 
 def test_temperatures_are_found_for_every_head(files, tmp_path):

@@ -25,7 +25,7 @@ class Perception:
     the simulator's labels. With --tour it drives a tour of each scene and measures positions and tracking instead.
     """
 
-    detector: tuple[str, ...] = option(("labels",), "detectors to compare; perceiver=FOLDER, onnx=FILE or "
+    detector: tuple[str, ...] = option(("perceiver", "labels"), "detectors to compare; perceiver=FOLDER, onnx=FILE or "
                                        "transformers=NAME has its own model, labels=moderate the errors of a noise "
                                        "preset",
                                        metavar="NAME[=MODEL]", complete=listed("DETECTORS"))

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eqa_nodes.bench.perception.measure import measure_detectors
+from eqa_nodes.bench.perception.views import MeasuredViews, views_of
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.camera.privacy import PrivacyConfig, masked
 from eqa_nodes.core.errors import ConfigError, ModelError
@@ -132,6 +134,17 @@ def error_of(folder: Path, **settings: Any) -> str:
     with pytest.raises(ConfigError) as error:
         opened(folder, **settings)
     return str(error.value)
+
+
+def test_the_weights_of_the_package_are_small_and_find_the_objects_of_a_house() -> None:
+    """Objects wider than 20 of 320 pixels within 4 m; the bounds are far below what eqa bench perception measures."""
+    assert sum(file.stat().st_size for file in perceiver.WEIGHTS.glob("*.onnx")) < 6e6
+    assert "How these weights were trained" in (perceiver.WEIGHTS / "report.md").read_text()
+    found = measure_detectors(views_of("house:1003", MeasuredViews(8)),
+                              {"perceiver": open_detector(DetectorConfig("perceiver"), ())})
+    (wanted,) = (figures.wanted for figures, _ in found)
+    assert wanted.recall.value is not None and wanted.recall.value > 0.5
+    assert wanted.precision.value is not None and wanted.precision.value > 0.5
 
 
 def test_a_package_without_weights_says_how_to_get_some(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
