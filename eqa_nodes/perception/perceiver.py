@@ -33,7 +33,7 @@ FORMAT = 1  # of the inputs, outputs and metadata
 METADATA = "perceiver"  # key of the metadata in the network's file
 ROWS, COLUMNS = HEIGHT // 2, WIDTH // 2  # size of the outputs for each pixel
 
-_NAMED = 0.5  # minimum probability of a name: of 128 views of validation houses, 79 % recall and 75 % precision
+_POWER = 3  # of the probability of a name, to the share of right ones: what is found has no true outlines (decisions.md)
 _SURE = 0.5  # minimum probability of a colour, material, state or room that is reported
 _LIMIT = 1e4  # largest absolute value of features and logits; infinities are clipped to it
 _AGAIN = "train the weights again with `eqa learn perceiver`, or name another folder in detector.model"
@@ -63,7 +63,7 @@ class HousePerceiver:
 
     def __init__(self, config: DetectorConfig, vocabulary: Sequence[str]) -> None:
         """config.model: folder of the weights, "" = those of the package. The vocabulary changes nothing."""
-        self._most, self._threshold = config.most, max(_NAMED, config.threshold)
+        self._most, self._threshold = config.most, config.threshold
         folder = weights_folder(config.model)
         self._network = OnnxSession(folder / NETWORK, config.device, config.threads)
         self._heads = OnnxSession(folder / HEADS, config.device, config.threads)
@@ -117,7 +117,8 @@ class HousePerceiver:
         found = []
         for i, vector in enumerate(vectors):
             logits = {head: out[head][i] for head in names}
-            kind, score = _most_probable(logits["kind"], names["kind"], range(len(names["kind"])))
+            kind, probability = _most_probable(logits["kind"], names["kind"], range(len(names["kind"])))
+            score = round(probability ** _POWER, PLACES)
             sure = {}
             for head in (*ATTRIBUTES, "room"):
                 allowed = self._states_of.get(kind, [0]) if head == "state" else range(len(names[head]))
