@@ -70,7 +70,7 @@ def test_a_doubtful_part_belongs_to_what_it_completes() -> None:
         alone = rows[:, 0] > 0.99
         return np.where(alone, CUP, TABLE), np.where(alone, sure, np.where(rows[:, 0] > 0, 0.9, 0.8))
 
-    sure = 0.6
+    sure = 0.5
     assert [one.parts for one in joined(features, masks(), depth(), judge)] == [[0, 1, 2], [3]]
     sure = 0.95
     assert [one.parts for one in joined(features, masks(), depth(), judge)] == [[0], [1], [2], [3]]
