@@ -126,8 +126,9 @@ def train(run: PerceiverRun) -> Iterator[CurvePoint]:
     training = Training(run.folder, files, run.training, run.device)
     if run.start and not training.step:
         first = islice(batches(files, training.vocabulary, run.training.batch, run.training.seed), _NORMALISED)
-        begin_with(training.network, training.vocabulary, run.start, first)
-        training.averaged.load_state_dict(training.network.state_dict())
+        begin_with(training.averaged.cpu(), training.vocabulary, run.start, first)
+        training.network.load_state_dict(training.averaged.state_dict())
+        training.averaged.to(run.device)
     shown = batches(files_of(run, run.validation), training.vocabulary, run.training.batch, 1)
     begun, losses = time.monotonic(), list[dict[str, float]]()
     for step, loss in training.steps():

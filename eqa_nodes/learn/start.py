@@ -23,7 +23,7 @@ PACKAGE = "package"  # the name of the weights in the package
 
 @torch.no_grad()
 def begin_with(network: PerceiverNetwork, vocabulary: Vocabulary, start: str, shown: Iterable[Batch]) -> None:
-    """Set a network to the weights in a folder of write_perceiver, or to those of the package.
+    """Set a network on the CPU to the weights in a folder of write_perceiver, or to those of the package.
 
     Classes are matched by their names; new ones keep their random weights. The files have batch normalisations only as
     part of the kernels; here they are set to the means and deviations of `shown`, so that the network computes the
@@ -61,7 +61,7 @@ def _set(layer: Any, kernel: Tensor, bias: Tensor, before: tuple[str, ...], now:
         raise ConfigError(f"{file} is of another network: a layer has the shape {json.dumps(list(kernel.shape))}, and "
                           f"{json.dumps(list(weight.shape))} was expected. Train from nothing")
     to, of = ([row[k] for row in rows] for k in range(2))
-    weight[to], shift[to] = kernel[of].to(weight.device), bias[of].to(weight.device)
+    weight[to], shift[to] = kernel[of], bias[of]
     if not linear:
         norm = layer[1]
         norm.weight.fill_(1.0)
@@ -77,9 +77,8 @@ def _normalise(network: PerceiverNetwork, shown: Iterable[Batch]) -> None:
         lambda module, given: seen[id(module)].append(torch.stack([given[0].mean((0, 2, 3)), given[0].var((0, 2, 3))])))
         for norm in norms]
     network.eval()
-    device = next(network.parameters()).device
     for batch in shown:
-        network.backbone(torch.from_numpy(plain(batch)).to(device))
+        network.backbone(torch.from_numpy(plain(batch)))
     for hook in hooks:
         hook.remove()
     for norm in norms:

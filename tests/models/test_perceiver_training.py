@@ -156,6 +156,14 @@ def test_the_written_models_compute_what_the_network_computes(files, tmp_path):
     assert about["kinds"] == list(known.kinds) and about["format"] == 1
 
 
+def save_run(files, folder):
+    """Train, write the weights, and return their folder."""
+    training = Training(folder, files, SMALL)
+    list(training.steps())
+    write_perceiver(training.averaged, training.vocabulary, (1.0,) * 5, folder / "weights", "a test")
+    return folder / "weights"
+
+
 def test_a_run_begins_with_the_weights_of_another_one_and_keeps_what_they_compute(files, tmp_path):
     training = Training(tmp_path, files, SMALL)
     list(training.steps())
@@ -174,6 +182,16 @@ def test_a_run_begins_with_the_weights_of_another_one_and_keeps_what_they_comput
     assert torch.allclose(logits[0], logits[1][..., order], atol=2e-2)
     variances = [m.running_var for m in network.modules() if isinstance(m, torch.nn.BatchNorm2d)]
     assert len({round(float(v[0]), 4) for v in variances}) > len(variances) / 2, "they are those of the views"
+
+
+def test_a_run_that_begins_with_other_weights_says_so(files, tmp_path):
+    folder = save_run(files, tmp_path / "first")
+    run = PerceiverRun(tmp_path / "second", ("house:1",), ("house:2",), training=SMALL, start=str(folder))
+    (run.folder / "views").mkdir(parents=True)
+    for file, name in zip(files, ("house_1", "house_2"), strict=False):
+        (run.folder / "views" / f"{name}.npz").write_bytes(file.read_bytes())
+    assert [point.step for point in train(run)] == [SMALL.steps]
+    assert f"begun with the weights {folder}" in (finish(run) / "report.md").read_text()
 
 
 def test_weights_of_another_network_are_not_begun_with(files, tmp_path):
