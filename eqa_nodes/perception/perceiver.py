@@ -103,10 +103,7 @@ class HousePerceiver:
 
     def _judged(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the most probable kind (n,) int of each row of pooled features, and its probability (n,)."""
-        logits = np.clip(self._heads.run({"pooled": rows}, f"{len(rows)} objects")["kind"].astype(np.float64),
-                         -_LIMIT, _LIMIT)
-        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-        shares = np.round(shares / shares.sum(axis=1, keepdims=True), PLACES)
+        shares = _shares(self._heads.run({"pooled": rows}, f"{len(rows)} objects")["kind"])
         return shares.argmax(axis=1), shares.max(axis=1)
 
     def _named(self, rows: np.ndarray) -> list[Detection]:
@@ -227,11 +224,16 @@ def _reduced(frame: Frame) -> Frame:
     return replace(frame, rgb=frame.rgb[at], depth_m=frame.depth_m[at], intrinsics=camera, labels=None)
 
 
+def _shares(logits: np.ndarray) -> np.ndarray:
+    """Return the probabilities (softmax over the last axis) float64 of logits (..., n)."""
+    values = np.clip(logits.astype(np.float64), -_LIMIT, _LIMIT)
+    shares = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray(np.round(shares / shares.sum(axis=-1, keepdims=True), PLACES))
+
+
 def _most_probable(logits: np.ndarray, names: Sequence[str], allowed: Sequence[int]) -> tuple[str, float]:
-    """Return the most probable of the allowed names with its probability among them (softmax), of equals the first."""
-    values = np.clip(logits[list(allowed)].astype(np.float64), -_LIMIT, _LIMIT)
-    shares = np.exp(values - values.max())
-    shares = np.round(shares / shares.sum(), PLACES)
+    """Return the most probable of the allowed names with its probability among them, of equals the first."""
+    shares = _shares(logits[list(allowed)])
     best = int(shares.argmax())
     return names[allowed[best]], float(shares[best])
 
