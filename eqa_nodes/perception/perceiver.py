@@ -33,7 +33,7 @@ FORMAT = 1  # of the inputs, outputs and metadata
 METADATA = "perceiver"  # key of the metadata in the network's file
 ROWS, COLUMNS = HEIGHT // 2, WIDTH // 2  # size of the outputs for each pixel
 
-_POWER = 3  # of the probability of a name, to the share of right ones: what is found has no true outlines (decisions.md)
+_POWER = 3  # of the probability of a name, to the share of right names among what is found (docs/decisions.md)
 _SURE = 0.5  # minimum probability of a colour, material, state or room that is reported
 _LIMIT = 1e4  # largest absolute value of features and logits; infinities are clipped to it
 _AGAIN = "train the weights again with `eqa learn perceiver`, or name another folder in detector.model"
