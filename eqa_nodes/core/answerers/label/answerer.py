@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evidence_from
-from eqa_nodes.core.answerers.label.answers import in_choices
-from eqa_nodes.core.answerers.label.evidence import proving_views
-from eqa_nodes.core.answerers.label.finding import find
+from eqa_nodes.core.answerers.label.answers import RuleAnswer, in_choices
+from eqa_nodes.core.answerers.label.evidence import is_doubtful, proving_views
+from eqa_nodes.core.answerers.label.finding import LOOKS, find
 from eqa_nodes.core.answerers.label.home import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.language.english import canonical, content_words
-from eqa_nodes.core.language.query import Query
+from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.understanding import query_of, understand
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.traits import AnswererTraits
@@ -26,6 +26,8 @@ from eqa_nodes.core.types.views import FloorPixel, Keyframe
 _PRIVILEGED = ("LabelAnswerer",)
 _IN_ROOM = 0.35  # relevance of a view that shows only the room asked about
 _SUPPORT, _RIGHT_ROOM, _UNKNOWN = 0.7, 0.5, 0.1  # worth of an object's support, its usual room, bare floor
+_ABOUT_ONE = (*LOOKS, "is", "choice", "text")  # forms of questions about one object
+_ELSEWHERE = 0.5  # maximum confidence in an answer about an object in a room that was named otherwise
 _BESIDE_M = 2.5  # objects within this distance of a place can be looked at from there
 
 
@@ -73,7 +75,8 @@ class LabelAnswerer:
         asked = query_of(check_question(question.text))
         views = [item.keyframe for item in items]
         self._note(views)
-        found = look_up(LabelScene(views), asked) if views else None
+        scene = LabelScene(views)
+        found = (look_up(scene, asked) or _in_another_room(scene, asked)) if views else None
         if found and not found.open and (chosen := in_choices(found, question.choices)):
             kinds = dict.fromkeys(t.kind for t in chosen.objects[:3])
             note = ", ".join((*kinds, *([noted(chosen.measure)] if chosen.measure is not None else [])))
@@ -92,6 +95,30 @@ class LabelAnswerer:
 
     def _note(self, views: Sequence[Keyframe]) -> None:
         self._shown |= {s.label.detected for view in views for s in view.sightings}
+
+
+def _in_another_room(scene: LabelScene, asked: Query) -> RuleAnswer | None:
+    """Answer about the only one of its kind that was seen, where a detector named its room otherwise than the question.
+
+    A detector names rooms by what stands in them, and is more often wrong in that than a person who asks about "the
+    desk in the study" is about having a desk there.
+    """
+    if asked.form not in _ABOUT_ONE or not asked.rooms or not all(is_doubtful(t.sighting) for t in scene.objects):
+        return None
+    anywhere = asked._replace(things=tuple(map(_without_room, asked.things)),
+                              predicates=tuple(map(_without_room, asked.predicates)))
+    if any(len(find(scene, thing, every=True)) != 1 for thing in anywhere.subjects):
+        return None
+    found = look_up(scene, anywhere)
+    if found is None or found.open or not found.objects:
+        return None
+    there = f"the only {found.objects[0].kind} that was seen, but not recognised to be in the {asked.rooms[0]}"
+    return found._replace(confidence=min(found.confidence, _ELSEWHERE), says=f"{found.text}: of {there}")
+
+
+def _without_room(thing: Thing) -> Thing:
+    support, other = (t and _without_room(t) for t in (thing.support, thing.other_support))
+    return thing._replace(room="", other_room="", support=support, other_support=other)
 
 
 def _not_understood(question: Question) -> str:

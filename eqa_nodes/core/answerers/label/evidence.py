@@ -25,10 +25,8 @@ _WHOLE = 0.7  # share of an object's extents from which it is in view as a whole
 _CUT = 0.8  # factor for each border that cuts the object off: the picture does not show how much
 _SLACK_M = 0.05  # noise of the extents of flat objects in depth images
 _FRESH_NS = 4 * 3600 * 10 ** 9  # age of a view, relative to the newest one, from which it proves how it was
-_SURE_SCORE = 0.8  # score from which one look from near is enough to name an object
 _NEAR_M = 4.0  # a look from farther away is doubtful
 _SMALL, _FULL_VIEW_M = 20 / 320, 2.8  # a smaller share of the image's width is, where the robot can go closer than this
-_LOOK_M, _REPEATED = 0.75, 0.5  # a detector repeats a mistake from nearby; weight of each look from another place
 _AS_GOOD = 0.9  # share of the best proof from which the sharper picture is the better one
 Sightings = Sequence[tuple[Keyframe, Sighting]]  # of one object
 
@@ -46,19 +44,15 @@ def clarity(view: Keyframe, sighting: Sighting) -> float:
     return 0.95 * min(1.0, math.sqrt(_pixels(view, sighting) / _FULL_PIXELS)) * (1.0 if near else 0.7) * min(1.0, strip)
 
 
-def trust(sightings: Sightings) -> float:
+def trust(sightings: Sightings, kind: str) -> float:
     """Return how sure the name of an object is by all looks at it, 0..1; 1 for a simulator's labels.
 
-    What a detector is unsure of, saw from afar, or saw small where the robot can go closer, is worth another look.
+    The score of a detector's label is that of all looks until then. What was only seen from afar, or small where the
+    robot can go closer, is worth another look.
     """
     if not any(is_doubtful(s) for _, s in sightings):
         return 1.0
-    doubt, spots = 1.0, list[Keyframe]()
-    for view, sure in sorted(((view, _sure(view, s)) for view, s in sightings), key=lambda one: (-one[1], one[0].id)):
-        if all(view.pose.distance(other.pose) >= _LOOK_M for other in spots):
-            doubt *= (1.0 - sure) ** (_REPEATED if spots else 1.0)
-            spots.append(view)
-    return 1.0 - doubt
+    return max((_sure(view, s) for view, s in sightings if s.label.kind == kind), default=0.0)
 
 
 def is_doubtful(sighting: Sighting) -> bool:
@@ -70,7 +64,7 @@ def _sure(view: Keyframe, s: Sighting) -> float:
     left, top, right, bottom = s.bbox
     off_m = math.hypot(s.centre[0] - view.pose.x, s.centre[1] - view.pose.y)
     small = max(right - left, bottom - top) / (_SMALL * _image_size(view.jpeg)[0]) if off_m > _FULL_VIEW_M else 1.0
-    return min(1.0, s.label.score / _SURE_SCORE) * min(1.0, _NEAR_M / max(off_m, 1e-6)) * math.sqrt(min(1.0, small))
+    return s.label.score * min(1.0, _NEAR_M / max(off_m, 1e-6)) * math.sqrt(min(1.0, small))
 
 
 def borders(view: Keyframe, sighting: Sighting) -> int:

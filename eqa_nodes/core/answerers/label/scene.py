@@ -8,15 +8,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from eqa_nodes.core.answerers.label.evidence import FAR_M, Sightings, clarity, clearest_text, is_doubtful, trust
 from eqa_nodes.core.language.english import canonical, normalise
 from eqa_nodes.core.language.query import Thing
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting
+from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting, overlap
 
 LOOKED = 0.8  # coverage from which a room was looked over: objects that were not seen are not there
 HALF = 0.5  # coverage from which most of a room was seen; certainty that nothing in a house was overlooked
 AREA_SURE = 0.7  # a room may be larger than the box of what stands in it
+_SAME, _SLACK_M = 0.5, 0.05  # overlap from which two detected objects of one name are one, boxes this much larger
+_SEEN = 0.3  # what is less sure to be there was not seen
 _HOUSE = 3  # minimum number of known rooms of a house
 _UNSEEN_M = 2.5  # assumed distance of a room of which nothing was seen
 _IN_WALL_M = 0.35  # maximum distance of a door from the box of its room's objects
@@ -70,7 +74,8 @@ class LabelScene:
         for view in self.views:
             for sighting in view.sightings:
                 by_instance.setdefault(sighting.label.instance, []).append((view, sighting))
-        self.objects = [_merged(by_instance[i]) for i in sorted(by_instance)]
+        merged = _joined([_merged(by_instance[i]) for i in sorted(by_instance)])
+        self.objects = [t for t in merged if t.trust >= _SEEN]
         self._doors = [t for t in self.objects if normalise(t.kind).endswith("door")]
 
     def rooms(self, name: str = "") -> list[str]:
@@ -149,12 +154,13 @@ class LabelScene:
     def counted(self, objects: Sequence[Seen]) -> float:
         """Return how sure a number of objects is as far as it depends on looks, 0..1; 1 with a simulator's labels.
 
-        A detector misses some from each place, so that the rooms of the objects are looked at from two.
+        A detector misses some from each place, so that the rooms of the objects are looked at from two. Each object is
+        either there or not: what is less sure than half is not counted.
         """
         if not any(is_doubtful(t.sighting) for t in objects):
             return 1.0
         twice = all(self._seen_twice(room) for room in {t.room for t in objects})
-        return min(t.trust for t in objects) * (1.0 if twice else _COUNTED_ONCE)
+        return min(max(t.trust, 1.0 - t.trust) for t in objects) * (1.0 if twice else _COUNTED_ONCE)
 
     def _seen_twice(self, room: str) -> bool:
         box = self.bounds(room)
@@ -196,10 +202,32 @@ def _merged(sightings: Sightings) -> Seen:
     lows = [tuple(c - e / 2 for c, e in zip(s.centre, s.size)) for _, s in sightings]
     highs = [tuple(c + e / 2 for c, e in zip(s.centre, s.size)) for _, s in sightings]
     label, agreed = _voted(sightings)
-    trusted = trust(sightings)
+    trusted = trust(sightings, label.kind)
     return Seen(label.instance, label.kind, label.room, label.attributes, best, view,
                 clarity(view, best) * agreed * trusted, tuple(map(min, zip(*lows))), tuple(map(max, zip(*highs))),
                 tuple(sightings), trusted)
+
+
+def _joined(objects: Sequence[Seen]) -> list[Seen]:
+    """Return the objects, those of a detector joined that have one name and are in the same place.
+
+    A rug whose ends were seen on both sides of a table has two numbers until its middle is seen.
+    """
+    joined: list[Seen] = []
+    for obj in objects:
+        same = next((i for i, other in enumerate(joined) if other.kind == obj.kind and is_doubtful(obj.sighting)
+                     and is_doubtful(other.sighting) and _shared(obj, other) > _SAME), None)
+        if same is None:
+            joined.append(obj)
+        else:
+            both = (*joined[same].views, *obj.views)
+            joined[same] = _merged(sorted(both, key=lambda pair: (pair[0].stamp_ns, pair[0].id)))
+    return joined
+
+
+def _shared(a: Seen, b: Seen) -> float:
+    """Return the overlap of two boxes as a share of the smaller one."""
+    return float(overlap(np.array([a.low]), np.array([a.high]), b.low, b.high, _SLACK_M)[0])
 
 
 def _voted(sightings: Sightings) -> tuple[Label, float]:

@@ -16,6 +16,7 @@ from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import Detection, DetectionConfig, painted, sound
 from eqa_nodes.core.perception.instances import NoiseConfig, PerceptionConfig, sightings
 from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig, Tracker, TrackingConfig
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 from eqa_nodes.perception.oracle import LabelDetector, ScriptedDetector
@@ -127,29 +128,47 @@ def detection(name: str, x: float, y: float = 0.0, score: float = 0.5, size: flo
             Sighting(Label(1, name, "", {}, True), 81, (0, 0, 9, 9), (x, y, 0.5), (size, size, size)))
 
 
+HERE = Pose2(0.0, 0.0, 0.0)
+
+
 def test_what_overlaps_and_is_called_the_same_is_the_same_thing() -> None:
     tracker = Tracker()
-    first = [t.id for t in tracker.update([detection("chair", 0.0), detection("chair", 1.0), detection("cup", 0.1)])]
+    first = [t.id for t in tracker.update([
+        detection("chair", 0.0), detection("chair", 1.0), detection("cup", 0.1)], HERE)]
     again = tracker.update([detection("cup", 0.12), detection("chair", 0.95), detection("couch", 0.0),
-                            detection("chair", 0.1)])
+                            detection("chair", 0.1)], HERE)
     assert first == [1, 2, 3] and [t.id for t in again] == [3, 2, 4, 1]
 
 
 def test_embeddings_join_what_is_called_differently_and_votes_name_it() -> None:
     tracker = Tracker()
-    tracker.update([detection("stool", 0.0, vector=[1, 0, 0])])
+    tracker.update([detection("stool", 0.0, vector=[1, 0, 0])], HERE)
     other = tracker.update([detection("stool", 0.05, score=0.2, vector=[1, 0.1, 0]),
-                            detection("chair", 0.0, vector=[0, 1, 0])])
+                            detection("chair", 0.0, vector=[0, 1, 0])], HERE)
     assert [t.id for t in other] == [1, 2]
-    named = tracker.update([detection("table", 0.0, score=0.9, vector=[1, 0, 0.1])])
+    named = tracker.update([detection("table", 0.0, score=0.9, vector=[1, 0, 0.1])], Pose2(1.0, 0.0, 0.0))
     assert [(t.id, t.kind) for t in named] == [(1, "table")]
+
+
+def test_a_name_is_sure_after_looks_from_several_places() -> None:
+    tracker = Tracker()
+
+    def sure(x: float, score: float) -> float:
+        return tracker.update([detection("lamp", 0.0, score=score)], Pose2(x, 0.0, 0.0))[0].sure
+
+    first = sure(0.0, 0.9)
+    assert first == pytest.approx(1 / (1 + math.exp(2.0 - 1.05 * math.log(0.9) - 2.2 * 0.9))) and first < 0.5
+    assert sure(0.05, 0.9) == first, "a robot that stands still sees the same once more"
+    later = [sure(x, 0.9) for x in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5)]
+    assert later == sorted(later) and later[0] > 0.6 and later[-1] > 0.85
+    assert Tracker().update([detection("lamp", 0.0, score=0.0)], HERE)[0].sure < 0.01
 
 
 def looked_at(tracker: Tracker, pixels: int, room: str = "", name: str = "lamp", score: float = 0.8,
               **attributes: str) -> Label:
     """Return the label of the one object after another detection of it."""
     d, s = detection(name, 0.0, score=score, vector=[1, 0, 0])
-    (track,) = tracker.update([(d._replace(attributes=attributes, room=room), s._replace(pixels=pixels))])
+    (track,) = tracker.update([(d._replace(attributes=attributes, room=room), s._replace(pixels=pixels))], HERE)
     return track.label(d, {}, max(track.rooms, key=lambda name: track.rooms[name], default=""), True)
 
 
@@ -157,7 +176,7 @@ def test_colour_material_and_room_are_voted_by_score_and_pixels() -> None:
     tracker = Tracker()
     looked_at(tracker, 100, "kitchen", colour="red", material="metal")
     assert looked_at(tracker, 2500, "hallway", colour="blue") == Label(1, "lamp", "hallway", {
-        "colour": "blue", "material": "metal"}, True, 0.8)
+        "colour": "blue", "material": "metal"}, True, 0.38)
     assert looked_at(tracker, 900, "kitchen", score=0.1, colour="red").attributes["colour"] == "blue"
     label = looked_at(tracker, 2500, "kitchen", colour="red", material="wood")
     assert (label.room, label.attributes) == ("kitchen", {"colour": "red", "material": "wood"})
@@ -186,7 +205,7 @@ def test_attributes_and_room_of_a_detector_become_those_of_the_label() -> None:
     read = Detection("cup", 0.9, (20, 10, 30, 20), None, None, "TEA", {"state": "full", "colour": "red"}, "kitchen")
     perceived = Perceiver(ScriptedDetector([[read]]), PerceiverConfig(CONFIG)).take(seen((20, 10, 30, 20, 1.5)), {})
     assert perceived.table == {1: Label(1, "cup", "kitchen", {
-        "colour": "red", "state": "full", "relation": "wall", "text": "TEA"}, True, 0.9)}
+        "colour": "red", "state": "full", "relation": "wall", "text": "TEA"}, True, 0.47)}
     assert perceived.found[0][1].label == perceived.table[1]
 
 
@@ -206,22 +225,22 @@ def test_one_frame_gives_each_detection_a_thing_of_its_own_in_any_order(objects:
                                                                          random: object) -> None:
     tracker = Tracker()
     found = [detection(*obj) for obj in objects]
-    first = tracker.update(found)
+    first = tracker.update(found, HERE)
     assert len({t.id for t in first}) == len(objects)
     shuffled = sorted(range(len(found)), key=lambda i: random.random())  # type: ignore[attr-defined]
-    again = tracker.update([found[i] for i in shuffled])
+    again = tracker.update([found[i] for i in shuffled], HERE)
     assert sorted(t.id for t in again) == sorted(t.id for t in first), "the same view shows the same things"
 
 
 def test_numbers_go_on_where_memory_holds_earlier_ones_and_end_where_images_do() -> None:
     tracker = Tracker()
-    tracker.update([detection("chair", 0.0)])
+    tracker.update([detection("chair", 0.0)], HERE)
     tracker.reset()
-    assert tracker.update([detection("chair", 0.0)])[0].id == 2
+    assert tracker.update([detection("chair", 0.0)], HERE)[0].id == 2
     tracker.reset(65_534)
-    assert tracker.update([detection("chair", 0.0)])[0].id == 65_534
+    assert tracker.update([detection("chair", 0.0)], HERE)[0].id == 65_534
     with pytest.raises(ModelError, match="more than 65534 objects"):
-        tracker.update([detection("cup", 2.0)])
+        tracker.update([detection("cup", 2.0)], HERE)
 
 
 def test_a_detector_that_is_not_privileged_does_not_see_labels_and_its_labels_say_so() -> None:
@@ -232,7 +251,7 @@ def test_a_detector_that_is_not_privileged_does_not_see_labels_and_its_labels_sa
     first, nothing, again = (perceiver.take(view, {1: Label(1, "wall", "hall", {})}) for _ in range(3))
     assert all(shown.labels is None for shown in detector.frames)
     assert first.table == again.table == {
-        1: Label(1, "cup", "", {"relation": "wall"}, True, 0.9)} and not nothing.table
+        1: Label(1, "cup", "", {"relation": "wall"}, True, 0.47)} and not nothing.table
     assert [s.label.instance for _, s in first.found] == [1]
     with pytest.raises(ModelError, match="script of detections ended before frame 4"):
         perceiver.take(view, {})
