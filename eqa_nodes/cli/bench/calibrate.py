@@ -41,6 +41,8 @@ class Calibrate:
     seed: int = option(0, "seed of the choice of houses (default: 0)")
     noise: tuple[str, ...] = option(("none", "moderate", "heavy", "severe"), "noise of the labels", type=names_of,
                                     metavar="NAME,..")
+    detector: str = option("", "detector that finds the objects instead of the simulator's labels, then without noise",
+                           metavar="NAME", complete=listed("DETECTORS"))
     policy: str = option(DEFAULT_POLICY, "exploration policy", complete=listed("POLICIES"))
     answerer: str = option(DEFAULT_ANSWERER, "answerer; one that needs a model uses the simulated one "
                            "(docs/models.md), without noise", complete=listed("ANSWERERS"))
@@ -111,18 +113,20 @@ class Calibrate:
         never = {**_NEVER, "agent.promise": _INSISTS} if asks_model(self.answerer) else _NEVER
         agent = never if risk is None else {"agent.calibration": self.check, "agent.risk": risk}
         return Arm(_name(noise, risk), noise, chain_of(
-            self.answerer, noise, self.limits, {"explorer": {"policy": self.policy}, "agent": agent}))
+            self.answerer, noise, self.limits, {"explorer": {"policy": self.policy}, "agent": agent},
+            detector=self.detector))
 
     def _noises(self) -> tuple[str, ...]:
         from eqa_nodes.cli.bench.trials import asks_model
 
-        return ("none",) if asks_model(self.answerer) else self.noise
+        return ("none",) if asks_model(self.answerer) or self.detector else self.noise
 
     def _source(self, samples: Sequence[Sample]) -> str:
         from eqa_nodes.cli.bench.trials import who_answers
 
+        looks = f"detector {self.detector}" if self.detector else f"noise {', '.join(self._noises())}"
         return (f"{len(samples)} questions of {len({s.scene for s in samples})} {self.split} houses "
-                f"(seed {self.seed}), noise {', '.join(self._noises())}; policy {self.policy}, "
+                f"(seed {self.seed}), {looks}; policy {self.policy}, "
                 f"{who_answers(self.answerer)} answers, at most {self.max_steps} steps")
 
     def _trials(self, out: Path, samples: Sequence[Sample], arms: Sequence[Arm]) -> list[Trial]:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.trials import Arm, Trial, noise_of, run_trials
-from eqa_nodes.config.graph import GraphParameters, Parameters, merged, of_robot
+from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, merged, of_robot
 from eqa_nodes.config.named_agents import stopping_parameters
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.components import ANSWERERS
@@ -19,6 +19,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.samples import Sample
 
 IMAGE = (160, 120)  # pixels; labels need no more
+SEEN = (320, 240)  # what a detector looks at
 MODEL_RANGE_M = 12.0  # of labels, for a simulated model with its own limit of sight
 
 
@@ -32,18 +33,26 @@ def who_answers(answerer: str) -> str:
     return f"{answerer} over the simulated model" if asks_model(answerer) else answerer
 
 
-def chain_of(answerer: str, noise: str, limits: Path | None, *overrides: Parameters) -> GraphParameters:
-    """Return the parameters of a chain with an answerer: labels under a noise preset, or the simulated model."""
-    return model_chain(answerer, limits, *overrides) if asks_model(answerer) else label_chain(noise, *overrides)
+def chain_of(answerer: str, noise: str, limits: Path | None, *overrides: Parameters,
+             detector: str = "") -> GraphParameters:
+    """Return the parameters of a chain with an answerer: labels under a noise preset or of a detector, or the simulated
+    model."""
+    return model_chain(answerer, limits, *overrides) if asks_model(answerer) else label_chain(
+        noise, *overrides, detector=detector)
 
 
-def label_chain(noise: str, *overrides: Parameters) -> GraphParameters:
-    """Return the parameters of a chain with the label answerer under a noise preset, a small image without colours."""
+def label_chain(noise: str, *overrides: Parameters, detector: str = "") -> GraphParameters:
+    """Return the parameters of a chain with the label answerer under a noise preset, a small image without colours.
+
+    detector: what finds the objects instead, in a coloured image.
+    """
     robot = RobotModel()
-    camera = replace(robot.camera, width=IMAGE[0], height=IMAGE[1], color=False)
+    width, height = SEEN if detector else IMAGE
+    camera = replace(robot.camera, width=width, height=height, color=bool(detector))
+    looks: Parameters = {SHARED: {"labels_from": "detector"}, "perception": {"detector.name": detector}}
     return merged(None, of_robot(replace(robot, camera=camera)), {
         "answerer": {"answerer": "label"}, "memory": {"labels": True, **noise_of(noise)}},
-        stopping_parameters("label"), *overrides)
+        looks if detector else {}, stopping_parameters("label"), *overrides)
 
 
 def model_chain(answerer: str, limits: Path | None, *overrides: Parameters) -> GraphParameters:

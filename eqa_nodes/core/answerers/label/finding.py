@@ -18,6 +18,7 @@ _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "l
 # Gaps are measured between visible parts, which end a little inside the objects.
 _WITHIN_M = {"next to": 0.8, "left of": 0.8, "right of": 0.8, "behind": 1.5, "in front of": 1.5, "with": 0.3}
 OF_FURNITURE = frozenset(("next to", "left of", "right of", "behind", "in front of", "between"))
+_RIVAL = 0.5  # what is this much less sure to be there than another object is not what a phrase means
 _FLAT_M = 0.06  # rugs and mats are no higher
 _TO_WALL_M, _OFF_LINE_M = 0.5, 0.6
 _OTHER_ROOM_M = 5.0  # added to the distance of objects in different rooms: the way round a wall
@@ -36,7 +37,8 @@ def find(scene: LabelScene, thing: Thing, every: bool = False) -> list[Seen]:
     """Return the objects that a phrase can mean.
 
     A name means the objects that are labelled so, else those with another word for it, else special cases: a floor lamp
-    is a lamp. every: all of these; of kinds for a use all, where otherwise the first one that was seen is meant.
+    is a lamp. every: all of these; of kinds for a use all, where otherwise the first one that was seen is meant, and of
+    detected objects only those about as sure to be there as the surest.
     """
     thing = placed(thing)
     if thing.kind in DOORS and thing.room and not every and thing.support is None:
@@ -51,7 +53,8 @@ def find(scene: LabelScene, thing: Thing, every: bool = False) -> list[Seen]:
         found |= {t.instance: t for t in _extremes(called, thing, bases)}
         if found and not every:
             break
-    return list(found.values())
+    surest = 0.0 if every else max((t.trust for t in found.values()), default=0.0)
+    return [t for t in found.values() if t.trust >= _RIVAL * surest]
 
 
 def held(scene: LabelScene, thing: Thing) -> list[Seen]:

@@ -77,6 +77,8 @@ def _exists(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     found = find(scene, thing, every=not thing.kinds)
     if found and thing.number > 1:
         return _as_many(scene, thing, found, there, not_there)
+    if found and clearest(found).trust < HALF and (none := absent(scene, thing, not_there)):
+        return none._replace(confidence=none.confidence * (1.0 - clearest(found).trust))
     if found:
         best = clearest(found)
         return RuleAnswer(": ".join(filter(None, (there, _proof(thing, found, best)))), best.clarity, (best,))

@@ -37,8 +37,27 @@ def test_a_name_is_as_sure_as_the_detector_s_looks_until_then() -> None:
 
 
 def test_what_is_hardly_there_was_not_seen() -> None:
-    assert ask(KETTLE, view(1, NEAR, by_detector(kettle, 0.25))).abstained
-    assert not ask(KETTLE, view(1, NEAR, by_detector(kettle, 0.35))).abstained
+    assert ask(KETTLE, view(1, NEAR, by_detector(kettle, 0.05))).abstained
+    weak = ask(KETTLE, view(1, NEAR, by_detector(kettle, 0.25)))
+    assert weak.text == "silver" and weak.confidence < 0.3
+
+
+def test_whether_there_is_one_is_what_is_more_likely() -> None:
+    poses = [Pose2(3.0 + i, 2.0, 0.8 * i) for i in range(5)]
+
+    def is_there(score: float) -> Answer:
+        seen = [by_detector(s, score if s.label.kind == "kettle" else 1.0) for s in KITCHEN]
+        return ask("Is there a kettle in the kitchen?", *(view(i, pose, *seen) for i, pose in enumerate(poses, start=1)))
+
+    assert is_there(0.9).text == "yes" and is_there(0.3).text.startswith("no: ")
+    assert is_there(0.3).confidence < is_there(0.05).confidence, "what may be there leaves doubt"
+
+
+def test_what_is_much_less_sure_is_not_what_is_meant() -> None:
+    phantom = by_detector(kettle._replace(centre=(5.0, 1.0, 1.0)), 0.3)
+    phantom = phantom._replace(label=phantom.label._replace(instance=999))
+    both = ask(KETTLE, view(1, NEAR, by_detector(kettle, 0.9), phantom))
+    assert both.confidence == confidence(0.9, NEAR), "it is not one of several"
 
 
 def test_what_was_seen_from_afar_or_small_is_looked_at_from_nearer() -> None:
