@@ -63,9 +63,12 @@ class TrackingConfig:
 
 @dataclass
 class TrackedInstance:
-    """One instance. votes: sum of scores by name; best: highest score by name; low, high: corners of its box, map frame,
-    metres; vector: sum of embeddings; facts: sum of weights by value, of an attribute or "room", the state by name of
-    the object too; seen_from: pose of the robot at the last vote."""
+    """One instance.
+
+    low, high: corners of its box, map frame, metres; vector: sum of embeddings; votes, best: sum of scores and highest
+    score, by name; facts: sum of weights by value, of an attribute or "room", the state by name of the object too;
+    seen_from: pose of the robot at the last vote.
+    """
 
     id: int
     low: Point

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.mapping.rooms import parts_of
 from eqa_nodes.core.perception.instances import points_of
+from eqa_nodes.core.perception.room_parts import parts_of
 from eqa_nodes.core.types.views import Frame
 
 _CELL_M = 0.1
@@ -20,7 +20,7 @@ _SURE = 2  # points in a cell that make it a wall
 _MOST = 255  # points of a cell that are counted
 _STOREY_M = 2.0
 _HALF = 80  # cells around the robot in each direction that are divided into parts
-_STANDS = 2  # cells around the robot that are floor
+_UNDER_IT = np.mgrid[-2:3, -2:3].reshape(2, -1)  # cells around the robot that are floor, (2, 25)
 _NEAREST = (0, 1, 2, 3, 5)  # cells around a place within which its part is looked for
 
 
@@ -33,7 +33,8 @@ class FloorParts(NamedTuple):
     def at(self, x: float, y: float) -> int:
         """Return the part at a place in the map, or that of most cells near it; 0 = none."""
         i, j = _cell(x) - self.first[0], _cell(y) - self.first[1]
-        for reach in _NEAREST:
+        far = max(-i, -j, i - self.numbers.shape[0], j - self.numbers.shape[1])
+        for reach in _NEAREST if far < _NEAREST[-1] else ():
             near = self.numbers[max(0, i - reach):max(0, i + reach + 1), max(0, j - reach):max(0, j + reach + 1)]
             if (near > 0).any():
                 return int(np.bincount(near[near > 0]).argmax())
@@ -64,7 +65,7 @@ class WallMap:
         up_m = z - floor_m
         good = (depth_m > 0) & (depth_m < _FAR_M) & (up_m < _LINTEL_M)
         cells = np.floor(np.stack([x[good], y[good]]) / _CELL_M).astype(np.int64)
-        stood = np.mgrid[-_STANDS:_STANDS + 1, -_STANDS:_STANDS + 1].reshape(2, -1) + [[_cell(bx)], [_cell(by)]]
+        stood = _UNDER_IT + np.array([[_cell(bx)], [_cell(by)]])
         self._count(0, np.concatenate([cells, stood], axis=1), _storey(floor_m))
         self._count(1, cells[:, up_m[good] > _TALL_M], _storey(floor_m))
 

@@ -60,7 +60,7 @@ def test_it_does_not_read_labels_and_its_labels_are_detected(weights: Path) -> N
     detector, shown = opened(weights), detector_frames()[0]
     assert not detector.privileged
     table = Perceiver(detector).take(scaled(shown, 320, 240, 160.0), {1: Label(1, "sofa", "", {})}).table
-    assert all(0.9 < label.score <= 1.0 for label in table.values())
+    assert all(label.detected and 0.4 < label.score < 0.6 for label in table.values()), "one sure look"
     looks = {i: {name: label.attributes[name] for name in ("colour", "state")} for i, label in table.items()}
     assert {i: label._replace(attributes=looks[i], score=1.0) for i, label in table.items()} == {
         1: Label(1, "cup", "kitchen", {"colour": "red", "state": "full"}, True),

@@ -47,7 +47,8 @@ def test_whether_there_is_one_is_what_is_more_likely() -> None:
 
     def is_there(score: float) -> Answer:
         seen = [by_detector(s, score if s.label.kind == "kettle" else 1.0) for s in KITCHEN]
-        return ask("Is there a kettle in the kitchen?", *(view(i, pose, *seen) for i, pose in enumerate(poses, start=1)))
+        views = [view(i, pose, *seen) for i, pose in enumerate(poses, start=1)]
+        return ask("Is there a kettle in the kitchen?", *views)
 
     assert is_there(0.9).text == "yes" and is_there(0.3).text.startswith("no: ")
     assert is_there(0.3).confidence < is_there(0.05).confidence, "what may be there leaves doubt"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import distance_transform_edt
 
-from eqa_nodes.core.mapping.rooms import parts_of
+from eqa_nodes.core.perception.room_parts import parts_of
 
 CELL_M = 0.1
 
