@@ -24,7 +24,7 @@ class LearnPerceiver:
 
     out: Path = option(Path("runs/perceiver"), "folder of the run: views, checkpoint, curves and weights",
                        metavar="DIR", writes=FOLDER)
-    scenes: str = option("house:0-179", "scenes to train on, comma-separated: names, house:FIRST-LAST, or a folder of "
+    scenes: str = option("house:0-499", "scenes to train on, comma-separated: names, house:FIRST-LAST, or a folder of "
                          ".glb files with labels", metavar="SCENES")
     validation: str = option("house:900-907", "scenes that the accuracy is measured on, given in the same way",
                              metavar="SCENES")
@@ -32,8 +32,8 @@ class LearnPerceiver:
     batch: int = option(16, "number of views in a step", metavar="N")
     views: int = option(80, "number of views of a scene", metavar="N")
     seed: int = option(0, "seed of weights, views and order", metavar="N")
-    start: str = option("", "folder of weights to begin with, or package: those of the package. All views are then in "
-                        "full size, and the learning rate is a third (default: random weights)", metavar="WEIGHTS")
+    start: str = option("", "folder of weights to begin with, or package: those of the package. Half of the steps are "
+                        "then in full size, and the learning rate is a third (default: random weights)", metavar="WEIGHTS")
     device: str = option("cpu", "device that trains: cpu, cuda, mps", metavar="DEVICE")
     workers: int = option(2, "number of processes that draw views", metavar="N")
 
@@ -80,7 +80,7 @@ def _training(steps: int, batch: int, seed: int, begun: bool) -> TrainingConfig:
     from eqa_nodes.learn.training import TrainingConfig
 
     usual = TrainingConfig(steps, batch, seed=seed)
-    return replace(usual, small=0.0, rate=usual.rate / 3) if begun else usual
+    return replace(usual, small=0.5, rate=usual.rate / 3) if begun else usual
 
 
 def _show(run: PerceiverRun, console: Any) -> None:

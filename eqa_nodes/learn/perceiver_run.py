@@ -24,7 +24,7 @@ import torch
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.learn.export import temperatures_of, write_perceiver
 from eqa_nodes.learn.pool import batches
-from eqa_nodes.learn.start import begin_with
+from eqa_nodes.learn.start import begin_with, folder_of
 from eqa_nodes.learn.training import Training, TrainingConfig, accuracy
 from eqa_nodes.learn.views import FIELDS, ViewsConfig, write_views
 
@@ -159,8 +159,16 @@ def finish(run: PerceiverRun) -> Path:
                + (f", begun with the weights {run.start}" if run.start else ""))
     folder = run.folder / "weights"
     write_perceiver(training.averaged, training.vocabulary, temperatures, folder, trained)
-    (folder / "report.md").write_text(_report(run, training, trained, temperatures, measured))
+    (folder / "report.md").write_text(_report(run, training, trained, temperatures, measured) + _before(run.start))
     return folder
+
+
+def _before(start: str) -> str:
+    """Return the report of the weights that a run began with as a section; "" without one."""
+    file = folder_of(start) / "report.md" if start else None
+    if file is None or not file.is_file():
+        return ""
+    return "\n" + file.read_text().replace("# How these weights were trained", f"## Before: the weights `{start}`", 1)
 
 
 def _report(run: PerceiverRun, training: Training, trained: str, temperatures: Sequence[float],

@@ -22,6 +22,11 @@ PACKAGE = "package"  # the name of the weights in the package
 
 
 @torch.no_grad()
+def folder_of(start: str) -> Path:
+    """Return the folder of the weights that a run begins with: that of the package, or another one."""
+    return weights_folder("" if start == PACKAGE else start)
+
+
 def begin_with(network: PerceiverNetwork, vocabulary: Vocabulary, start: str, shown: Iterable[Batch]) -> None:
     """Set a network on the CPU to the weights in a folder of write_perceiver, or to those of the package.
 
@@ -32,7 +37,7 @@ def begin_with(network: PerceiverNetwork, vocabulary: Vocabulary, start: str, sh
     layers = layers_in(network)
     import onnx
 
-    folder = weights_folder("" if start == PACKAGE else start)
+    folder = folder_of(start)
     models = {file: onnx.load(folder / file) for file in layers}
     metadata = {entry.key: entry.value for entry in models[NETWORK].metadata_props}
     known = names_in(metadata.get(METADATA, ""), folder / NETWORK).of_heads()

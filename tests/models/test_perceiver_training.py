@@ -186,12 +186,15 @@ def test_a_run_begins_with_the_weights_of_another_one_and_keeps_what_they_comput
 
 def test_a_run_that_begins_with_other_weights_says_so(files, tmp_path):
     folder = save_run(files, tmp_path / "first")
+    (folder / "report.md").write_text("# How these weights were trained\n\non cups\n")
     run = PerceiverRun(tmp_path / "second", ("house:1",), ("house:2",), training=SMALL, start=str(folder))
     (run.folder / "views").mkdir(parents=True)
     for file, name in zip(files, ("house_1", "house_2"), strict=False):
         (run.folder / "views" / f"{name}.npz").write_bytes(file.read_bytes())
     assert [point.step for point in train(run)] == [SMALL.steps]
-    assert f"begun with the weights {folder}" in (finish(run) / "report.md").read_text()
+    report = (finish(run) / "report.md").read_text()
+    assert f"begun with the weights {folder}" in report
+    assert report.endswith(f"\n## Before: the weights `{folder}`\n\non cups\n") and report.count("\n# ") == 0
 
 
 def test_weights_of_another_network_are_not_begun_with(files, tmp_path):
