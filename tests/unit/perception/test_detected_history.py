@@ -43,7 +43,7 @@ def test_a_detector_looks_once_however_often_a_history_is_read() -> None:
     assert len(list(islice(history.recorded(), 2))) == 2, "an iteration that is cut short is begun anew"
     first, second = list(history), list(history)
     assert len(detector.frames) == 5 and len(first) == len(second) == len(history) == 3
-    assert history.labels == {1: Label(1, "cup", "", {"relation": "wall"}, True, 0.47)}
+    assert history.labels == {1: Label(1, "cup", "", {"relation": "wall"}, True, 0.45)}
     for one, other in zip(first, second, strict=True):
         assert one.labels is not None and (one.labels > 0).sum() == 100 and np.array_equal(one.labels, other.labels)
 

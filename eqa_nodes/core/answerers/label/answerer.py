@@ -103,7 +103,9 @@ def _in_another_room(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     A detector names rooms by what stands in them, and is more often wrong in that than a person who asks about "the
     desk in the study" is about having a desk there.
     """
-    if asked.form not in _ABOUT_ONE or not asked.rooms or not all(is_doubtful(t.sighting) for t in scene.objects):
+    if asked.form not in _ABOUT_ONE or not asked.rooms or not asked.subjects:
+        return None
+    if not all(is_doubtful(t.sighting) for t in scene.objects):
         return None
     anywhere = asked._replace(things=tuple(map(_without_room, asked.things)),
                               predicates=tuple(map(_without_room, asked.predicates)))

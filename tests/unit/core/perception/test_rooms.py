@@ -64,6 +64,10 @@ def test_the_detector_s_own_guesses_decide_where_the_kinds_do_not() -> None:
                  Housed(3, "bathtub", -0.2, rooms={"bathroom": 1.0}))[0] == "bathroom"
 
 
+def test_guesses_of_no_weight_tell_nothing() -> None:
+    assert named(votes_in(empty_hall()), Housed(1, "thing", 0.0, rooms={"study": 0.0})) == [""]
+
+
 def test_an_unsure_name_and_what_stands_far_away_tell_little() -> None:
     bed, stove, oven = Housed(1, "bed", 0.0), Housed(2, "stove", 0.4, sure=0.05), Housed(3, "oven", 3.0)
     assert named(votes_in(empty_hall()), bed, stove, oven)[0] == "bedroom"
