@@ -122,8 +122,14 @@ def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
     return own
 
 
-def stopping_parameters(answerer: str) -> Parameters:
-    """Return the agent's calibration and the sufficient probability that an answerer specifies."""
+def stopping_parameters(answerer: str, detects: bool = False) -> Parameters:
+    """Return the agent's calibration and the sufficient probability that an answerer specifies.
+
+    detects: a detector finds the objects, instead of a simulator's labels.
+    """
     traits = ANSWERERS.traits(answerer)
-    own: dict[str, object] = {"agent.calibration": traits.calibration} if traits.calibration else {}
-    return {"agent": own if traits.enough is None else {**own, "agent.enough": traits.enough}}
+    calibration, enough = traits.calibration, traits.enough
+    if detects:
+        calibration, enough = traits.detected_calibration or calibration, traits.detected_enough or enough
+    own: dict[str, object] = {"agent.calibration": calibration} if calibration else {}
+    return {"agent": own if enough is None else {**own, "agent.enough": enough}}

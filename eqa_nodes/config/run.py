@@ -152,7 +152,7 @@ class RunConfig:
         return merged(
             None,
             self._of_world(),
-            stopping_parameters(agent.answerer),
+            stopping_parameters(agent.answerer, file_detects or bool(self.detector.name)),
             agent_parameters(self.agent, agent.answerer, agent.k_active),
             self.from_file,
             self._of_options(agent, file_detects),

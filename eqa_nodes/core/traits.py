@@ -42,7 +42,8 @@ class AnswererTraits(Traits):
     labels: it reads the labels of views (privileged if they are a simulator's). captions: it needs captions of many
     views before it answers, which takes long. asks_model: it needs a model. asks_memory: the memory of objects is asked
     first about the past. calibration, enough: name or file of the calibration of its confidence, and the probability
-    at which an answer ends the search; None = the agent's own setting.
+    at which an answer ends the search; None = the agent's own setting. detected_calibration, detected_enough: the same
+    where a detector finds the objects; "" and None = no other.
     """
 
     labels: bool = False
@@ -51,6 +52,8 @@ class AnswererTraits(Traits):
     asks_memory: bool = False
     calibration: str = ""
     enough: float | None = None
+    detected_calibration: str = ""
+    detected_enough: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,7 +52,7 @@ def label_chain(noise: str, *overrides: Parameters, detector: str = "") -> Graph
     looks: Parameters = {SHARED: {"labels_from": "detector"}, "perception": {"detector.name": detector}}
     return merged(None, of_robot(replace(robot, camera=camera)), {
         "answerer": {"answerer": "label"}, "memory": {"labels": True, **noise_of(noise)}},
-        looks if detector else {}, stopping_parameters("label"), *overrides)
+        looks if detector else {}, stopping_parameters("label", bool(detector)), *overrides)
 
 
 def model_chain(answerer: str, limits: Path | None, *overrides: Parameters) -> GraphParameters:

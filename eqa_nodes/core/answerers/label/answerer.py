@@ -37,7 +37,8 @@ class LabelAnswerer:
     It is privileged unless all objects in the views were detected: then it knows what a robot knows.
     """
 
-    traits = AnswererTraits(labels=True, asks_memory=True, calibration="label", enough=0.9)
+    traits = AnswererTraits(labels=True, asks_memory=True, calibration="label", enough=0.9,
+                            detected_calibration="detected", detected_enough=0.8)
 
     def __init__(self) -> None:
         self._shown: set[bool] = set()  # the values of `detected` of all objects so far
