@@ -37,3 +37,12 @@ def test_a_model_is_asked_through_the_simulated_one_and_never_stops_of_its_own_a
     by_arm = {arm: [t.score.steps for t in trials if t.arm == arm] for arm in ("none, never stops", "none, risk 0")}
     assert min(by_arm["none, never stops"]) >= 90 > min(by_arm["none, risk 0"]) and len(trials) == 6
     assert all(trial.calls for trial in trials), "the model is asked"
+
+
+@pytest.mark.thorough
+def test_a_detector_looks_instead_of_labels_with_noise(tmp_path: Path) -> None:
+    assert main(["bench", "calibrate", "--detector", "perceiver", "--questions", "2", "--max-steps", "30",
+                 "--out", str(tmp_path)]) == 0
+    assert "detector perceiver" in load_calibration(str(tmp_path / "calibration.json")).source
+    trials = read_trials(tmp_path)
+    assert len(trials) == 2 and not any(trial.score.privileged for trial in trials)

@@ -82,16 +82,17 @@ class Calibrate:
         from rich.console import Console
 
         from eqa_nodes.bench.metrics.calibrate import realised, reliability, score
+        from eqa_nodes.config.named_agents import stopping_parameters
         from eqa_nodes.core.agent.config import AgentConfig
         from eqa_nodes.core.agent.stopping import load_calibration, make_stop
-        from eqa_nodes.core.components import ANSWERERS
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.core.storage.codec import write_bytes
 
         calibration, risks = load_calibration(self.check), (0.0, *self.risk)
         if len(set(risks)) < len(risks) or not all(0 < risk < 1 for risk in self.risk):
             raise ConfigError(f"--risk: expected different shares between 0 and 1, got {self.risk}")
-        enough = ANSWERERS.traits(self.answerer).enough or AgentConfig().enough
+        enough = stopping_parameters(self.answerer, bool(self.detector))["agent"].get(
+            "agent.enough", AgentConfig().enough)
         stops = [make_stop(enough, self.check, risk).threshold for risk in risks]
         noises = self._noises()
         trials = self._trials(out, samples, [self._arm(noise, risk) for noise in noises

@@ -18,6 +18,7 @@ from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.agent.stopping import FEATURES, Calibration, Stop, load_calibration, make_stop, support_of
 from eqa_nodes.core.errors import ConfigError, ErrorCode
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
@@ -190,6 +191,18 @@ def test_the_label_answerer_is_calibrated_and_a_parameter_file_wins(tmp_path: Pa
     file.write_text("/**/agent:\n  ros__parameters:\n    agent.enough: 0.5\n")
     assert RunConfig(answerer="label", params=file).settings.agent.agent.enough == 0.5
     assert RunConfig(answerer="vlm").settings.agent.agent == AgentConfig()
+
+
+def test_answers_about_detected_objects_have_a_calibration_of_their_own(tmp_path: Path) -> None:
+    chosen = RunConfig(answerer="label", detector=DetectorConfig("perceiver")).settings.agent.agent
+    assert (chosen.calibration, chosen.enough) == ("detected", 0.8)
+    file = tmp_path / "own.yaml"
+    file.write_text("/**/perception:\n  ros__parameters:\n    detector.name: perceiver\n"
+                    "/**:\n  ros__parameters:\n    labels_from: detector\n")
+    assert RunConfig(answerer="label", params=file).settings.agent.agent.calibration == "detected"
+    from_labels, detected = (load_calibration(name).probability(Support(0.9, 3, 1.0, 1.5))
+                             for name in ("label", "detected"))
+    assert 0.7 < detected < from_labels, "a detector may repeat its mistake"
 
 
 def test_thin_support_drives_on_where_confidence_alone_would_stop(by_looks: str) -> None:
