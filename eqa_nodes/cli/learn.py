@@ -33,7 +33,8 @@ class LearnPerceiver:
     views: int = option(80, "number of views of a scene", metavar="N")
     seed: int = option(0, "seed of weights, views and order", metavar="N")
     start: str = option("", "folder of weights to begin with, or package: those of the package. Half of the steps are "
-                        "then in full size, and the learning rate is a third (default: random weights)", metavar="WEIGHTS")
+                        "then in full size, and the learning rate is a third (default: random weights)",
+                   metavar="WEIGHTS")
     device: str = option("cpu", "device that trains: cpu, cuda, mps", metavar="DEVICE")
     workers: int = option(2, "number of processes that draw views", metavar="N")
 
