@@ -21,12 +21,12 @@ from eqa_nodes.perception.perceiver import METADATA, NETWORK, names_in, weights_
 PACKAGE = "package"  # the name of the weights in the package
 
 
-@torch.no_grad()
 def folder_of(start: str) -> Path:
     """Return the folder of the weights that a run begins with: that of the package, or another one."""
     return weights_folder("" if start == PACKAGE else start)
 
 
+@torch.no_grad()
 def begin_with(network: PerceiverNetwork, vocabulary: Vocabulary, start: str, shown: Iterable[Batch]) -> None:
     """Set a network on the CPU to the weights in a folder of write_perceiver, or to those of the package.
 

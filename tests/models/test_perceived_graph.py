@@ -20,8 +20,8 @@ from eqa_nodes.runners.in_process import InProcessRunner
 from tests.fixtures.needs import need_transformers
 from tests.fixtures.tiny_detectors import save_tiny
 
-LIMITS = Limits(steps=40)
-HOUSE = Sample("house", "Is there a bed?", "yes", scene="house:3", seed=4)
+LIMITS = Limits(steps=60)
+HOUSE = Sample("house", "Is there a bathtub?", "yes", scene="house:3", seed=4)
 
 
 def parameters(folder: Path, **detector: object) -> GraphParameters:
@@ -54,12 +54,14 @@ def test_the_graph_answers_from_detections_as_the_chain_without_ros_does(tmp_pat
     here, there = both(tmp_path, name="labels")
     assert facts(there) == facts(here)
     assert here.answer.text == "yes" and any(k.sightings for k in here.trace.keyframes) and here.answer.text
-    # This detector reads the simulator's labels; its detections have a name, and their boxes show what they are on.
+    # This detector reads the simulator's labels; its detections have a name, their boxes show what they are on, and
+    # what stands together tells the room.
     assert here.answer.receipt.privileged == ("LabelAnswerer",)
     labels = [s.label for k in here.trace.keyframes for s in k.sightings]
-    assert all(not label.room and label.attributes.keys() <= {"relation", "support"} for label in labels)
+    assert all(label.attributes.keys() <= {"relation", "support"} for label in labels)
+    assert {label.room for label in labels if label.kind == "toilet"} == {"bathroom"}
     store = MemoryStore(next((tmp_path / "there" / "memory").glob("*.sqlite")), write=False)
-    assert store.objects("bed")
+    assert store.objects("bathtub")
     store.close()
 
 

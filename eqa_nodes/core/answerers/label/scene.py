@@ -215,7 +215,7 @@ def _joined(objects: Sequence[Seen]) -> list[Seen]:
     """
     joined: list[Seen] = []
     for obj in objects:
-        same = next((i for i, other in enumerate(joined) if other.kind == obj.kind and is_doubtful(obj.sighting)
+        same = next((i for i, other in enumerate(joined) if other.kind == obj.kind != TEXT and is_doubtful(obj.sighting)
                      and is_doubtful(other.sighting) and _shared(obj, other) > _SAME), None)
         if same is None:
             joined.append(obj)

@@ -122,7 +122,7 @@ def test_a_risk_that_is_too_small_is_told_what_can_be_promised() -> None:
 
 
 def test_an_unknown_calibration_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no calibration 'other' .* one of label"):
+    with pytest.raises(ConfigError, match=r"no calibration 'other' .* one of detected, label"):
         load_calibration("other")
     with pytest.raises(ConfigError, match="no calibration"):
         load_calibration(str(tmp_path / "missing.json"))
