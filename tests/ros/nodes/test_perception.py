@@ -76,7 +76,7 @@ def test_memory_knows_things_from_detections_and_no_view_is_privileged(ros: Any,
     labels = messages.pixels_of(robot.wait("detected", 3 * SECOND))
     assert labels.dtype == np.uint16 and (labels[10:20, 20:30] == 1).all() and (labels > 0).sum() == 100
     table = messages.label_table_of(robot.wait("detected_table", 3 * SECOND))
-    assert table == {1: Label(1, "cup", "kitchen", {"colour": "red", "state": "full", **HUNG}, True, 0.75)}
+    assert table == {1: Label(1, "cup", "kitchen", {"colour": "red", "state": "full", **HUNG}, True, 0.34)}
     kept = robot.wait("keyframes", SECOND)
     assert not kept.privileged and messages.keyframe_of(kept).sightings[0].label.detected
     assert memory.store is not None
