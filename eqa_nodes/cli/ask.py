@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import PLACES, ChainOptions, HistoryOptions, KeepsMemory, ScanOptions
+from eqa_nodes.cli.groups import PLACES, ChainOptions, HistoryOptions, KeepsMemory, ScanOptions, Sees
 from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
 from eqa_nodes.core.types.inquiries import DRIVE_MODES
 from eqa_nodes.recordings.options import renamed
@@ -32,7 +32,7 @@ AREA = "no goal is outside this polygon: corners x,y in metres, map frame, as in
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asking(KeepsMemory):
+class Asking(KeepsMemory, Sees):
     """How a question is asked, and where its answer is written."""
 
     scene: str = option("", f"where: {PLACES} (default: {SCENE}; with --attach: the running episode continues)")
@@ -121,6 +121,8 @@ class Asking(KeepsMemory):
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
                                  show=self.show, drive=self.drive, ask_back=not self.json and sys.stdin.isatty(),
                                  reconstruct=self.reconstruct, scene=self.scene or SCENE, memory_file=self.memory_file,
+                                 sees="" if self.recording.history else self.sees(self.scene or SCENE,
+                                                                                  self.chain.detector.detector),
                                  folder=Path() if self.attach else run_folder(self.out))
 
     def check(self) -> None:
@@ -131,8 +133,9 @@ class Asking(KeepsMemory):
         recorded = self.recording.history
         if recorded and (self.show or self.area or self.drive):
             raise ConfigError("nothing drives in a recording: leave out --show, --area and --drive")
-        if recorded and (self.chain.chain.clock_start or self.memory_file):
-            raise ConfigError("a recording has its own times and memory: leave out --start and --memory-file")
+        if recorded and (self.chain.chain.clock_start or self.memory_file or self.labels):
+            raise ConfigError("a recording has its own times, memory and labels: leave out --start, --memory-file and "
+                              "--labels")
         if self.attach and (self.evidence or recorded):
             raise ConfigError("--attach asks a graph that keeps its own images and memory: leave out --history and "
                               "--evidence")
@@ -147,7 +150,8 @@ class Asking(KeepsMemory):
             raise ConfigError("--reconstruct needs a graph: leave it out here; eqa scan makes the surfaces of a "
                               "recording")
         check_own_graph(self.attach, {"drive": self.drive, "reconstruct": self.reconstruct,
-                                      "start": self.chain.chain.clock_start, "memory_file": self.memory_file})
+                                      "start": self.chain.chain.clock_start, "memory_file": self.memory_file,
+                                      "labels": self.labels})
         bag = self.recording.bag
         if not recorded and not self.attach and (bag.namespace or bag.remap):
             raise ConfigError("--namespace and --remap describe a running graph or a recording: they need --attach or "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from eqa_nodes.cli.ask import AREA, DRIVE, check_own_graph
 from eqa_nodes.cli.groups import ChainOptions
 from eqa_nodes.cli.options import FOLDER, flag, group, listed, option
-from eqa_nodes.cli.watched import WatchedOptions, asked_here
+from eqa_nodes.cli.watched import SCENE, WatchedOptions, asked_here
 from eqa_nodes.core.types.inquiries import DRIVE_MODES
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ class ServeConsole:
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
         return self.chain.config(self.area, reconstruct=self.reconstruct, scene=self.robot.scene, drive=self.drive,
-                                 ask_back=True, memory_file=self.robot.memory_file)
+                                 ask_back=True, memory_file=self.robot.memory_file,
+                                 sees=self.robot.sees(self.robot.scene or SCENE, self.chain.detector.detector))
 
     def run(self) -> int:
         """Serve the page until Ctrl-C or SIGTERM."""
@@ -102,7 +103,7 @@ class ServeConsole:
         check_server()
         check_own_graph(self.robot.attach, {"drive": self.drive, "reconstruct": self.reconstruct,
                                             "start": self.chain.chain.clock_start,
-                                            "memory_file": self.robot.memory_file})
+                                            "memory_file": self.robot.memory_file, "labels": self.robot.labels})
         self.page.check()
         self.robot.check(self.config)
 

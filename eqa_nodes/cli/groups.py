@@ -118,7 +118,8 @@ class DetectorOptions(DetectorModels):
     """A detector and its models."""
 
     detector: str = option("", "detector that gives memory its labels: perceiver (for the built-in houses), "
-                           "transformers, onnx, or labels (the simulator's, privileged) (default: none)",
+                           "transformers, onnx, or labels (the simulator's, privileged) (default: perceiver where "
+                           "rules answer in a built-in house, else none)",
                            metavar="NAME", complete=listed("DETECTORS"))
     text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",
                        metavar="NAME", complete=listed("DETECTORS"), rare=True)
@@ -204,8 +205,8 @@ class AgentOptions:
                                         "stop.how=choose; docs/models.md lists roles and fields (default: the model "
                                         "below for all)", metavar="ROLE=MODEL", rare=True)
     policy: str = option("", "exploration policy (default: the agent's)", complete=listed("POLICIES"))
-    answerer: str = option("", "label: rules over the simulator's labels, privileged, no model; vlm: the model below, "
-                           "whose key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
+    answerer: str = option("", "label: rules over the labels of objects, no model; vlm: the model below, whose "
+                           "key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
                            complete=listed("ANSWERERS"))
     robot: str = option("", "body, camera and steps, such as openeqa or climber (default: the data set's own; climber "
                         "in house:N@2; else default)", metavar="NAME",
@@ -247,6 +248,23 @@ class KeepsMemory:
 
     memory_file: Path | None = option(None, "memory of all runs that name this file, such as home.sqlite (default: "
                                       "each run has its own)", metavar="FILE", writes=FILE, rare=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sees:
+    """How rules find the objects in a simulator's images."""
+
+    labels: bool = flag("the rules read the simulator's labels, as no robot can, and answers are privileged (default: "
+                        "in a built-in house the detector perceiver finds the objects, elsewhere the labels do)")
+
+    def sees(self, scene: str, detector: str) -> str:
+        """Return RunConfig.sees for a scene. detector: the value of --detector. Raises ConfigError."""
+        from eqa_nodes.config.run import usual_detector
+        from eqa_nodes.core.errors import ConfigError
+
+        if self.labels and detector:
+            raise ConfigError("--labels and --detector exclude each other: choose one")
+        return "" if self.labels else usual_detector(scene)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from eqa_nodes.cli.ask import AREA, check_own_graph
 from eqa_nodes.cli.groups import ChainOptions
 from eqa_nodes.cli.options import FOLDER, group, option
-from eqa_nodes.cli.watched import WatchedOptions, asked_here
+from eqa_nodes.cli.watched import SCENE, WatchedOptions, asked_here
 from eqa_nodes.core.types.inquiries import DRIVE_MODES, DRY
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class ServeAssistant:
     @cached_property
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
-        return self.chain.config(self.area, memory_file=self.robot.memory_file)
+        return self.chain.config(self.area, memory_file=self.robot.memory_file,
+                                 sees=self.robot.sees(self.robot.scene or SCENE, self.chain.detector.detector))
 
     def run(self) -> int:
         """Serve until the client closes standard input, Ctrl-C, or SIGTERM."""
@@ -44,7 +45,7 @@ class ServeAssistant:
 
         check_library()
         check_own_graph(self.robot.attach, {"start": self.chain.chain.clock_start,
-                                            "memory_file": self.robot.memory_file})
+                                            "memory_file": self.robot.memory_file, "labels": self.robot.labels})
         self.robot.check(self.config)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with ExitStack() as stack, suppress(KeyboardInterrupt):  # which is how it ends

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from eqa_nodes.cli.groups import SOURCES, ChainOptions
+from eqa_nodes.cli.groups import SOURCES, ChainOptions, Sees
 from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
 
 
@@ -33,7 +33,7 @@ def write(out: Path, scan: bool = False) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Demo:
+class Demo(Sees):
     """Runs a few questions of the built-in houses, scores them and writes the report."""
 
     questions: int = option(5, "how many questions", metavar="N")
@@ -49,7 +49,7 @@ class Demo:
         from eqa_nodes.cli.options import run_folder
 
         out = run_folder(self.out)
-        config = self.chain.config(dataset="house", folder=out)
+        config = self.chain.config(dataset="house", folder=out, sees=self.sees("house:", self.chain.detector.detector))
         code = ask_questions(BenchmarkRun(config, questions=self.questions, seed=self.seed))
         print_scores(out, open_judge())
         write(out)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.cli.groups import BagReading, KeepsMemory
+from eqa_nodes.cli.groups import BagReading, KeepsMemory, Sees
 from eqa_nodes.cli.options import flag, group, option
 from eqa_nodes.recordings.options import renamed
 
@@ -24,7 +24,7 @@ _EPISODE_S = 3.0  # timeout for the message with the running graph's episode
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatchedOptions(KeepsMemory):
+class WatchedOptions(KeepsMemory, Sees):
     """The robot: where it is, and how a running graph is found."""
 
     scene: str = option("", f"where (default: {SCENE}; with --attach: the running episode continues)")

@@ -251,7 +251,7 @@ class AnswererSettings(Settings):
     """Parameters of the answerer node."""
 
     answerer: str = setting(DEFAULT_ANSWERER,
-        "Name of the answerer: label (rules over labels, privileged) | vlm (a model), another one of docs/agents.md, "
+        "Name of the answerer: label (rules over labels) | vlm (a model), another one of docs/agents.md, "
         "a name that an installed package registers, or package.module:Class.")
     model: ModelConfig = ModelConfig()  # the model of the answerer, if it uses one
     model_for: tuple[str, ...] = setting((),

@@ -17,7 +17,7 @@ from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, driven_b
 from eqa_nodes.config.named_agents import NamedAgent, agent_of, agent_parameters, stopping_parameters
 from eqa_nodes.config.nodes import ATOMIC, GraphSettings
 from eqa_nodes.config.parameters import leaves
-from eqa_nodes.core.components import ANSWERERS, BACKENDS, READERS
+from eqa_nodes.core.components import ANSWERERS, BACKENDS, READERS, SIMULATORS
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.core.traits import BackendTraits
@@ -56,6 +56,8 @@ class RunConfig:
     frames, k: override the agent's. k: number of views for an answer, None = the agent's own.
     model, detector: fields that differ from the defaults override the parameter file; model_for: models of single
     roles, as in models/roles.py.
+    sees: the detector of an answerer that reads labels, if options and parameter file choose none; "" = the simulator's
+    labels. `usual_detector` gives the usual one of a scene.
     reconstruct: run the reconstructor node.
     world: sim | robot | replay. robot, dataset, scene: select the robot's body: by name, else the data set's own, else
     the usual one of the scene, if all questions are about that scene.
@@ -78,6 +80,7 @@ class RunConfig:
     model: ModelConfig = ModelConfig()
     model_for: tuple[str, ...] = ()
     detector: DetectorConfig = DetectorConfig()
+    sees: str = ""
     reconstruct: bool = False
     world: str = SIM
     robot: str = ""
@@ -175,7 +178,8 @@ class RunConfig:
         return of_robot(self.robot_body)
 
     def _of_options(self, agent: NamedAgent, file_detects: bool) -> Parameters:
-        folder, detects = self.folder.resolve(), bool(self.detector.name)
+        folder, detector = self.folder.resolve(), self._detector(agent, file_detects)
+        detects = bool(detector.name)
         shown = self._model_reads_labels(agent)
         labels = ANSWERERS.traits(agent.answerer).labels or shown or file_detects
         spending = {f"agent.max_{name}": value for name, value in
@@ -189,7 +193,7 @@ class RunConfig:
                          **({"embedder": self.detector.embedder} if self.detector.embedder else {})},
             "memory": {"labels": labels or detects, "folder": str(folder / "memory"), **kept,
                        **({"memory.perception.caption_items": 0} if shown else {})},  # captions would repeat the labels
-            "perception": _changed("detector", self.detector),
+            "perception": _changed("detector", detector),
             **({"reconstructor": {"enabled": True}} if self.reconstruct else {}),
             "recorder": {"folder": str(folder / "bags"), "labels": labels and not (file_detects or detects)},
             SHARED: {**({"labels_from": "detector"} if detects else {}),
@@ -199,6 +203,11 @@ class RunConfig:
             own.setdefault("bridge", {})["clock_start"] = self.clock_start
         asks = {"agent.ask_back": True} if self.ask_back and not self._file_says("agent", "agent.ask_back") else {}
         return {**own, "agent": {**spending, **asks}} if spending or asks else own
+
+    def _detector(self, agent: NamedAgent, file_detects: bool) -> DetectorConfig:
+        """Return the detector that the options choose, or else the run itself."""
+        usual = "" if file_detects or not ANSWERERS.traits(agent.answerer).labels else self.sees
+        return replace(self.detector, name=self.detector.name or usual)
 
     def _file_says(self, node: str, name: str) -> bool:
         return name in self.from_file.get(node, {})
@@ -223,6 +232,12 @@ class RunConfig:
                 "agent": {"observers": observers},
                 "replay": {"labels": labels, "observers": observers, "rate": self.replayed.rate,
                            **dict(leaves(self.replayed.bag, "bag."))}}
+
+
+def usual_detector(scene: str) -> str:
+    """Return the detector that was trained on scenes of this kind, "" = none. Raises ConfigError."""
+    kind = scene.partition(":")[0]
+    return SIMULATORS.traits(kind).detector if kind in SIMULATORS else ""
 
 
 def image_size(image: str) -> tuple[int, int]:

@@ -35,7 +35,7 @@ def _common(agent: str, params: str) -> dict[str, Argument]:
     return {
         "params_file": Argument(f"launch/params/{params}",
                                 "ROS parameter file for all nodes; the arguments here win over it"),
-        "agent": Argument(agent, "named agent (docs/agents.md); empty: rules over labels, privileged, no model"),
+        "agent": Argument(agent, "named agent (docs/agents.md); empty: rules over labels, no model"),
         "answerer": Argument("", "who answers; empty: the agent's own"),
         "policy": Argument("", "exploration policy; empty: the agent's own"),
         "model": Argument("", "name of the model; empty: EQA_VLM_MODEL. A key comes from EQA_VLM_API_KEY alone"),
@@ -86,6 +86,9 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
     "sim": {
         "scene": Argument("", "when ready, an episode begins in it, such as house:7; empty: none begins"),
         "seed": Argument("0", "of the episode"),
+        "labels": Argument("false", "true: rules read the simulator's labels, as no robot can, and answers are "
+                                    "privileged; false: with scene:=house:... the detector perceiver finds the objects",
+                           YES_NO),
         "dataset": Argument("", "data set whose own robot drives, for eqa bench run --attach; empty: the default robot",
                             ("", *sorted(READERS))),
         "robot": Argument("", "body, camera and steps: a name of sim_bridge/robots.py; empty: the data set's",

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from eqa_nodes.config.run import PROCESS, RunConfig
+from eqa_nodes.config.run import PROCESS, RunConfig, usual_detector
 from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.answerers.common import answer_of, check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, StorageError
@@ -239,14 +239,15 @@ class Robot(_Closing):
 
 
 def scene(name: str, *, agent: str = "", answerer: str = "", policy: str = "", model: ModelConfig = ModelConfig(),
-          limits: Limits = LIMITS, start: Pose2 | None = None, seed: int = 0, **more: Any) -> Scene:
+          limits: Limits = LIMITS, start: Pose2 | None = None, seed: int = 0, labels: bool = False,
+          **more: Any) -> Scene:
     """Return a simulated place: house:7, mesh:FILE, habitat:SCENE, ... Raises ConfigError, UnknownScene.
 
-    agent, answerer, policy, model: as the options of `eqa ask`; start: pose in the map frame, None = the scene's own;
-    more: further fields of RunConfig (eqa_nodes/config/run.py), such as robot, image or params.
+    agent, answerer, policy, model, labels: as the options of `eqa ask`; start: pose in the map frame, None = the
+    scene's own; more: further fields of RunConfig (eqa_nodes/config/run.py), such as robot, image or params.
     """
     config = RunConfig(agent=agent, answerer=answerer, policy=policy, model=model, limits=limits, through=PROCESS,
-                       scene=name, **more)
+                       scene=name, sees="" if labels else usual_detector(name), **more)
     check_chain(config, name)
     return Scene(name, config, start, seed)
 

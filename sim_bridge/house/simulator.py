@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, unknown
+from eqa_nodes.core.traits import SimulatorTraits
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Label
@@ -31,6 +32,8 @@ class HouseSimulator(Walker):
     def check_scene(scene: str) -> None:
         """Raise UnknownScene for anything but house:0 to house:1999, house:0+1 to house:1999+8, or house:0@2 ..."""
         parse_name(scene)
+
+    traits = SimulatorTraits(detector="perceiver")
 
     @staticmethod
     def sample_questions(scene: str) -> tuple[str, ...]:

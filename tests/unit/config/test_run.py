@@ -71,6 +71,23 @@ def test_an_image_has_16_to_4096_pixels_a_side(text: str, size: tuple[int, int] 
         assert (camera.width, camera.height) == size
 
 
+def test_rules_see_a_house_by_its_detector_unless_labels_or_another_one_are_chosen(tmp_path: Path) -> None:
+    def seen_by(*words: str) -> str:
+        settings = asked(*words).settings
+        assert settings.memory.reads_simulator == (settings.memory.labels and not settings.perception.detector.name)
+        return settings.perception.detector.name
+
+    file = tmp_path / "own.yaml"
+    file.write_text("/**: {ros__parameters: {labels_from: detector}}\n"
+                    "/**/perception: {ros__parameters: {detector.name: transformers}}\n")
+    assert seen_by() == seen_by("--scene", "house:7+2") == seen_by("--detector-model", "x") == "perceiver"
+    assert seen_by("--labels") == seen_by("--scene", "toy:flat") == seen_by("--answerer", "blind") == ""
+    assert seen_by("--detector", "onnx") == "onnx" and seen_by("--params", str(file)) == "transformers"
+    assert not RunConfig(scene="house:7").settings.perception.detector.name  # benchmarks keep the labels
+    with pytest.raises(ConfigError, match="--labels and --detector exclude each other"):
+        asked("--labels", "--detector", "onnx")
+
+
 def test_overrides_win_over_everything(file: Path) -> None:
     config = RunConfig(params=file, policy="frontier").with_overrides({"explorer": {"policy": "topo"}})
     assert config.settings.explorer.policy == "topo" and RunConfig().overrides == {}

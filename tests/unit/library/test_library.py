@@ -14,6 +14,7 @@ from eqa_nodes.core.errors import BadQuestion, ConfigError, StorageError, Unknow
 from eqa_nodes.core.language.bad_input import improper, unreadable
 from eqa_nodes.core.language.query import Exchange
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.inquiries import MAY_I_DRIVE, Inquiry
 from eqa_nodes.core.types.questions import Limits
@@ -32,7 +33,7 @@ QUESTION = "Do I have any fruit left?"
 
 @pytest.fixture(scope="module")
 def house() -> Scene:
-    return eqa.scene("house:7", image="160x120")
+    return eqa.scene("house:7", image="160x120", labels=True)
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,17 @@ def test_a_question_in_a_scene(asked: Asked) -> None:
     assert asked.answer.receipt.privileged == ("LabelAnswerer",) and asked.decisions
     assert list(asked) == list(asked.views)
     assert asked.evidence and {view.keyframe.id for view in asked.evidence} <= {view.keyframe.id for view in asked}
+
+
+def test_without_labels_a_scene_is_seen_by_the_detector_of_its_simulator(house: Scene) -> None:
+    assert house.config.settings.memory.reads_simulator
+    seen = eqa.scene("house:7", image="320x240", limits=Limits(steps=12))
+    settings = seen.config.settings
+    assert settings.perception.detector.name == "perceiver" and not settings.memory.reads_simulator
+    assert eqa.ask(seen, "Is there a unicorn?").answer.receipt.privileged == ()
+    other = eqa.scene("house:7", detector=DetectorConfig("onnx"), answerer="label").config
+    assert other.settings.perception.detector.name == "onnx"
+    assert eqa.scene("toy:flat").config.settings.memory.reads_simulator
 
 
 def test_a_notebook_shows_answer_evidence_and_map(asked: Asked, tmp_path: Path) -> None:

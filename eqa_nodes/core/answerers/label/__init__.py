@@ -1,1 +1,1 @@
-"""Answers by rules over the simulator's labels: the offline default, privileged, no model."""
+"""Answers by rules over labels, a simulator's (privileged) or a detector's: the offline default, no model."""
