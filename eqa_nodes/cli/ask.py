@@ -121,8 +121,7 @@ class Asking(KeepsMemory, Sees):
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
                                  show=self.show, drive=self.drive, ask_back=not self.json and sys.stdin.isatty(),
                                  reconstruct=self.reconstruct, scene=self.scene or SCENE, memory_file=self.memory_file,
-                                 sees="" if self.recording.history else self.sees(self.scene or SCENE,
-                                                                                  self.chain.detector.detector),
+                                 sees="" if self.recording.history else self.sees(self.scene or SCENE, self.chain),
                                  folder=Path() if self.attach else run_folder(self.out))
 
     def check(self) -> None:

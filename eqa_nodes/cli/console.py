@@ -81,7 +81,7 @@ class ServeConsole:
         """The configuration of the run, less its folder."""
         return self.chain.config(self.area, reconstruct=self.reconstruct, scene=self.robot.scene, drive=self.drive,
                                  ask_back=True, memory_file=self.robot.memory_file,
-                                 sees=self.robot.sees(self.robot.scene or SCENE, self.chain.detector.detector))
+                                 sees=self.robot.sees(self.robot.scene or SCENE, self.chain))
 
     def run(self) -> int:
         """Serve the page until Ctrl-C or SIGTERM."""

@@ -118,8 +118,8 @@ class DetectorOptions(DetectorModels):
     """A detector and its models."""
 
     detector: str = option("", "detector that gives memory its labels: perceiver (for the built-in houses), "
-                           "transformers, onnx, or labels (the simulator's, privileged) (default: perceiver where "
-                           "rules answer in a built-in house, else none)",
+                           "transformers, onnx, or labels (the simulator's, privileged) (default: perceiver for "
+                           "rules in a built-in house)",
                            metavar="NAME", complete=listed("DETECTORS"))
     text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",
                        metavar="NAME", complete=listed("DETECTORS"), rare=True)
@@ -254,15 +254,14 @@ class KeepsMemory:
 class Sees:
     """How rules find the objects in a simulator's images."""
 
-    labels: bool = flag("the rules read the simulator's labels, as no robot can, and answers are privileged (default: "
-                        "in a built-in house the detector perceiver finds the objects, elsewhere the labels do)")
+    labels: bool = flag("rules read the simulator's labels, which is privileged (default: see --detector)")
 
-    def sees(self, scene: str, detector: str) -> str:
-        """Return RunConfig.sees for a scene. detector: the value of --detector. Raises ConfigError."""
+    def sees(self, scene: str, chain: ChainOptions) -> str:
+        """Return RunConfig.sees for a scene. Raises ConfigError."""
         from eqa_nodes.config.run import usual_detector
         from eqa_nodes.core.errors import ConfigError
 
-        if self.labels and detector:
+        if self.labels and chain.detector.detector:
             raise ConfigError("--labels and --detector exclude each other: choose one")
         return "" if self.labels else usual_detector(scene)
 

@@ -37,7 +37,7 @@ class ServeAssistant:
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
         return self.chain.config(self.area, memory_file=self.robot.memory_file,
-                                 sees=self.robot.sees(self.robot.scene or SCENE, self.chain.detector.detector))
+                                 sees=self.robot.sees(self.robot.scene or SCENE, self.chain))
 
     def run(self) -> int:
         """Serve until the client closes standard input, Ctrl-C, or SIGTERM."""

@@ -268,8 +268,12 @@ class AnswererSettings(Settings):
     folder: str = setting("",
         'Folder that stores what a model said about images, so that no image is paid for twice; "" stores it only '
         'while the node runs.')
+    labels_from: str = setting("simulator",
+        "Source of the labels that the views have: simulator (answers by rules are privileged) | detector.")
 
     def __post_init__(self) -> None:
+        if self.labels_from not in LABELS:
+            raise ConfigError("answerer: " + unknown("source labels_from", self.labels_from, LABELS))
         if self.wording not in WORDINGS:
             raise ConfigError("answerer: " + unknown("wording", self.wording, WORDINGS))
         if self.model_for:

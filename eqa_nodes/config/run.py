@@ -152,14 +152,15 @@ class RunConfig:
     def parameters(self) -> GraphParameters:
         """The parameters of all nodes; each line overrides the ones above it. Raises ConfigError."""
         agent, file_detects = self.named, bool(self.from_file.get("perception", {}).get("detector.name"))
+        detector = self._detector(agent, file_detects)
         return merged(
             None,
             self._of_world(),
-            stopping_parameters(agent.answerer, file_detects or bool(self.detector.name)),
+            stopping_parameters(agent.answerer, file_detects or bool(detector.name)),
             agent_parameters(self.agent, agent.answerer, agent.k_active),
             self.from_file,
-            self._of_options(agent, file_detects),
-            self._of_replay(agent, file_detects),
+            self._of_options(agent, detector, file_detects),
+            self._of_replay(agent, file_detects or bool(detector.name)),
             self.overrides)
 
     def with_overrides(self, *overrides: Mapping[str, Mapping[str, Any]]) -> RunConfig:
@@ -177,9 +178,8 @@ class RunConfig:
             raise ConfigError(unknown("world", self.world, (SIM, ROBOT, REPLAY)))
         return of_robot(self.robot_body)
 
-    def _of_options(self, agent: NamedAgent, file_detects: bool) -> Parameters:
-        folder, detector = self.folder.resolve(), self._detector(agent, file_detects)
-        detects = bool(detector.name)
+    def _of_options(self, agent: NamedAgent, detector: DetectorConfig, file_detects: bool) -> Parameters:
+        folder, detects = self.folder.resolve(), bool(detector.name)
         shown = self._model_reads_labels(agent)
         labels = ANSWERERS.traits(agent.answerer).labels or shown or file_detects
         spending = {f"agent.max_{name}": value for name, value in
@@ -220,14 +220,13 @@ class RunConfig:
         traits = BACKENDS.traits(next((str(name) for name in said if name), self.model.backend))
         return isinstance(traits, BackendTraits) and traits.labels
 
-    def _of_replay(self, agent: NamedAgent, file_detects: bool) -> Parameters:
+    def _of_replay(self, agent: NamedAgent, detects: bool) -> Parameters:
         """Return the parameters that differ if a recording replaces the robot."""
         if self.replayed is None:
             return {}
         reads = ANSWERERS.traits(agent.answerer).labels or self._model_reads_labels(agent)
         labels = self.replayed.labels and reads
         observers = tuple(name for name in OBSERVERS if name in nodes_of(REPLAY, self.replayed.record))
-        detects = file_detects or bool(self.detector.name)
         return {"memory": {"labels": labels or detects}, "recorder": {"labels": labels},
                 "agent": {"observers": observers},
                 "replay": {"labels": labels, "observers": observers, "rate": self.replayed.rate,

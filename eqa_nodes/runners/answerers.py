@@ -28,7 +28,7 @@ def answerer_of(own: AnswererSettings) -> Answerer:
     made: Answerer = ANSWERERS.make(own.answerer, AnswererOptions(
         partial(open_models, own.model, own.model_for, open_model, own.wording), own.max_images,
         Path(own.folder) if own.folder else None, own.model.image_side_px,
-        partial(_ranker, own.embedder, own.model) if own.embedder else None))
+        partial(_ranker, own.embedder, own.model) if own.embedder else None, own.labels_from == "detector"))
     return made
 
 

@@ -25,7 +25,7 @@ from eqa_nodes.bench.report.story import had_robot, story_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes, others, right
 from eqa_nodes.bench.report.task_tables import HEADINGS, is_of_tasks, task_cells
 from eqa_nodes.bench.report.traces import load_trace
-from eqa_nodes.bench.running.manifest import read_manifest
+from eqa_nodes.bench.running.manifest import detector_of, read_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
@@ -338,7 +338,7 @@ def _render(templates: Environment, run: Path, lines: Sequence[EpisodeRow], card
     manifest = read_manifest(run)
     privileged = sorted({name for line in lines for name in line.privileged})
     return templates.get_template("report.html.j2").render(
-        lines=lines, cards=cards, scores=scores, manifest=manifest, total=total,
+        lines=lines, cards=cards, scores=scores, manifest=manifest, detector=detector_of(manifest), total=total,
         privileged=privileged, right=right(scores) if scores else "", others=others(scores) if scores else [],
         headings=headings, table=table, notes=footnotes(scores) if scores else [],
         published=sentences(scores, manifest) if scores else [], bars=bars_of(scores) if scores else [],

@@ -115,6 +115,11 @@ def policy_of(run: RunManifest) -> str:
     return "" if run.task == EM else settings_of(run).get("explorer.policy") or str(run.run.get("policy") or "")
 
 
+def detector_of(run: RunManifest) -> str:
+    """Return the detector that found the objects in the images, "" if none did."""
+    return settings_of(run).get("perception.detector.name", "")
+
+
 def commit_of(run: RunManifest) -> str:
     """Return the short commit, marked if the checkout had changes."""
     return (run.commit[:10] or "unknown") + (" with changes" if run.dirty else "")

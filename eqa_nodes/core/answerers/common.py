@@ -42,7 +42,8 @@ class AnswererOptions(NamedTuple):
 
     max_images: maximum number of images in one call, 0 = the answerer's default. folder: where an answerer may store
     captions, None = in memory. max_side_px: longest side of a picture for the model, 0 = as stored.
-    open_ranker: opens the ranker of objects by their pictures, None = they are ranked by their names.
+    open_ranker: opens the ranker of objects by their pictures, None = they are ranked by their names. detected: the
+    labels of the views are a detector's, not a simulator's.
     """
 
     open_model: Callable[[], Backend]
@@ -50,6 +51,7 @@ class AnswererOptions(NamedTuple):
     folder: Path | None = None
     max_side_px: int = 512
     open_ranker: Callable[[], CropRanker] | None = None
+    detected: bool = False
 
     def captions(self) -> CaptionStore:
         """Return the store of captions. Raises StorageError."""

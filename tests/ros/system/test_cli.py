@@ -33,7 +33,7 @@ def test_a_demo_leaves_everything_behind(tmp_path: Path, capsys: pytest.CaptureF
     assert frames == prediction.answer.receipt.steps + 1  # every observation, the first one included
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["dataset_sha256"] and manifest["config"]["nodes"]["explorer"]["policy"] == "best"
-    assert "LabelAnswerer" in (run / "report.html").read_text()
+    assert prediction.answer.receipt.privileged == () and "perceiver" in (run / "report.html").read_text()
 
 
 def test_a_run_resumes_and_asks_nothing_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,23 +34,25 @@ _BESIDE_M = 2.5  # objects within this distance of a place can be looked at from
 class LabelAnswerer:
     """The Answerer without a model: the offline default. Knows only what the views sighted. Raises BadQuestion.
 
-    It is privileged unless all objects in the views were detected: then it knows what a robot knows.
+    It is privileged unless all objects in the views were detected: then it knows what a robot knows. detected: what the
+    labels are while no view has an object.
     """
 
     traits = AnswererTraits(labels=True, asks_memory=True, calibration="label", enough=0.9,
                             detected_calibration="detected", detected_enough=0.8)
 
-    def __init__(self) -> None:
+    def __init__(self, detected: bool = False) -> None:
+        self._detected = detected
         self._shown: set[bool] = set()  # the values of `detected` of all objects so far
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> LabelAnswerer:
-        """Return an answerer, which has no options."""
-        return cls()
+        """Return an answerer for these labels."""
+        return cls(options.detected)
 
     def spent(self) -> Receipt:
         """Return a receipt without calls and tokens: no model is asked."""
-        return Receipt(privileged=() if self._shown == {True} else _PRIVILEGED)
+        return Receipt(privileged=() if (self._shown or {self._detected}) == {True} else _PRIVILEGED)
 
     def why_unanswerable(self, question: Question) -> str:
         """Return why the question is not understood, with questions that may have been meant; "" if it is."""
