@@ -125,8 +125,7 @@ def test_a_person_asks_watches_reads_stops_and_replays(tmp_path: Path) -> None:
             assert "plant" in page.text_content(".entry .outline") and "Seen:" in page.text_content(".proof figcaption")
             assert "% sure" in page.text_content(".sure") and "steps" in page.text_content(".cost")
             ask(page, "Where is the unicorn?")
-            page.wait_for_selector(".phase b:text-matches('driving|looking|exploring')")
-            ask(page, "Is there a piano?")
+            ask(page, "Is there a piano?")  # at once: on a busy machine the search may end before its phase is shown
             page.click(".entry.waiting button")
             page.click("#stop")
             page.wait_for_selector("article:has-text('unicorn') .answer:text-is('Stopped.')")
