@@ -72,6 +72,16 @@ def sample_questions(scene: str) -> tuple[str, ...]:
     return tuple(ask(scene)) if ask is not None else ()
 
 
+def usual_detector(scene: str) -> str:
+    """Return the name of the detector in the package that was trained on scenes like this one, "" = none.
+
+    A simulator that has one defines a static method `usual_detector(scene)`. Raises UnknownScene.
+    """
+    name = simulator_of(scene)
+    ask = getattr(SIMULATORS[name], "usual_detector", None) if name in SIMULATORS else None
+    return str(ask(scene)) if ask is not None else ""
+
+
 def known_actions() -> tuple[str, ...]:
     """Return the names of the actions on objects and people that any built-in simulator can carry out."""
     from sim_bridge.house.actions import ACTIONS

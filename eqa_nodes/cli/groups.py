@@ -258,8 +258,8 @@ class Sees:
 
     def sees(self, scene: str, chain: ChainOptions) -> str:
         """Return RunConfig.sees for a scene. Raises ConfigError."""
-        from eqa_nodes.config.run import usual_detector
         from eqa_nodes.core.errors import ConfigError
+        from sim_bridge.registry import usual_detector
 
         if self.labels and chain.detector.detector:
             raise ConfigError("--labels and --detector exclude each other: choose one")

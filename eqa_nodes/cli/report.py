@@ -49,7 +49,7 @@ class Demo(Sees):
         from eqa_nodes.cli.options import run_folder
 
         out = run_folder(self.out)
-        config = self.chain.config(dataset="house", folder=out, sees=self.sees("house:", self.chain))
+        config = self.chain.config(dataset="house", folder=out, sees=self.sees("house:0", self.chain))
         code = ask_questions(BenchmarkRun(config, questions=self.questions, seed=self.seed))
         print_scores(out, open_judge())
         write(out)

@@ -17,7 +17,7 @@ from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, driven_b
 from eqa_nodes.config.named_agents import NamedAgent, agent_of, agent_parameters, stopping_parameters
 from eqa_nodes.config.nodes import ATOMIC, GraphSettings
 from eqa_nodes.config.parameters import leaves
-from eqa_nodes.core.components import ANSWERERS, BACKENDS, READERS, SIMULATORS
+from eqa_nodes.core.components import ANSWERERS, BACKENDS, READERS
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.core.traits import BackendTraits
@@ -57,7 +57,7 @@ class RunConfig:
     model, detector: fields that differ from the defaults override the parameter file; model_for: models of single
     roles, as in models/roles.py.
     sees: the detector of an answerer that reads labels, if options and parameter file choose none; "" = the simulator's
-    labels. `usual_detector` gives the usual one of a scene.
+    labels. `sim_bridge.registry.usual_detector` gives the usual one of a scene.
     reconstruct: run the reconstructor node.
     world: sim | robot | replay. robot, dataset, scene: select the robot's body: by name, else the data set's own, else
     the usual one of the scene, if all questions are about that scene.
@@ -231,12 +231,6 @@ class RunConfig:
                 "agent": {"observers": observers},
                 "replay": {"labels": labels, "observers": observers, "rate": self.replayed.rate,
                            **dict(leaves(self.replayed.bag, "bag."))}}
-
-
-def usual_detector(scene: str) -> str:
-    """Return the detector that was trained on scenes of this kind, "" = none. Raises ConfigError."""
-    kind = scene.partition(":")[0]
-    return SIMULATORS.traits(kind).detector if kind in SIMULATORS else ""
 
 
 def image_size(image: str) -> tuple[int, int]:

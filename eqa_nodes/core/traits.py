@@ -92,14 +92,9 @@ class JudgeTraits(Traits):
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatorTraits(Traits):
-    """Properties of a simulator.
-
-    scans: it opens scanned scenes, which are files; any one can replace another. detector: the detector in the package
-    that was trained on its scenes, "" = none.
-    """
+    """Properties of a simulator. scans: it opens scanned scenes, which are files; any one can replace another."""
 
     scans: bool = False
-    detector: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ import yaml
 from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, write_file
 from eqa_nodes.config.nodes import ATOMIC, NAV2, BridgeSettings
 from eqa_nodes.config.profiles import Profile, profile
-from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig, usual_detector
+from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART
@@ -24,7 +24,7 @@ from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.options import ReadingConfig
 from eqa_nodes.runners.opening import check_memory
 from eqa_nodes.wire.graph import OBSERVERS, TOPICS, nodes_of, own_world
-from sim_bridge.registry import is_scan
+from sim_bridge.registry import is_scan, usual_detector
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE, check_labels, find_scan
 
 ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`

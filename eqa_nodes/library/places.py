@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from eqa_nodes.config.run import PROCESS, RunConfig, usual_detector
+from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.answerers.common import answer_of, check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, StorageError
@@ -36,7 +36,7 @@ from eqa_nodes.runners.function import Environment
 from eqa_nodes.runners.history import HistorySource, file_source
 from eqa_nodes.runners.opening import check_answerer, check_chain, open_history_runner, open_runner
 from eqa_nodes.runners.sources import cache_folder
-from sim_bridge.registry import SimulatorPool
+from sim_bridge.registry import SimulatorPool, usual_detector
 from sim_bridge.simulator import EpisodeSetup
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, unknown
-from eqa_nodes.core.traits import SimulatorTraits
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Label
@@ -33,7 +32,14 @@ class HouseSimulator(Walker):
         """Raise UnknownScene for anything but house:0 to house:1999, house:0+1 to house:1999+8, or house:0@2 ..."""
         parse_name(scene)
 
-    traits = SimulatorTraits(detector="perceiver")
+    @staticmethod
+    def usual_detector(scene: str) -> str:
+        """Return the detector that was trained on such houses, "" for those with text or chores. Raises UnknownScene.
+
+        The words and tools in those are not among what it knows.
+        """
+        name = parse_name(scene)
+        return "" if name.text or name.chores else "perceiver"
 
     @staticmethod
     def sample_questions(scene: str) -> tuple[str, ...]:

@@ -81,6 +81,7 @@ def test_rules_see_a_house_by_its_detector_unless_labels_or_another_one_are_chos
     file.write_text("/**: {ros__parameters: {labels_from: detector}}\n"
                     "/**/perception: {ros__parameters: {detector.name: transformers}}\n")
     assert seen_by() == seen_by("--scene", "house:7+2") == seen_by("--detector-model", "x") == "perceiver"
+    assert seen_by("--scene", "house:7+text") == seen_by("--scene", "house:7+2+chores") == ""  # not trained on those
     assert seen_by("--labels") == seen_by("--scene", "toy:flat") == seen_by("--answerer", "blind") == ""
     assert seen_by("--detector", "onnx") == "onnx" and seen_by("--params", str(file)) == "transformers"
     assert not RunConfig(scene="house:7").settings.perception.detector.name  # benchmarks keep the labels
