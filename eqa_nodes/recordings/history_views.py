@@ -320,8 +320,8 @@ def check_history(history: EpisodeHistory, selection: ViewSelection) -> None:
         raise ConfigError(f"the frames {selection.frames!r} are chosen by a memory, which needs depth and poses, and "
                           f"{history.lacking}")
     if selection.labels and not (isinstance(history, DetectedHistory) or history.labels):
-        raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take a "
-                          "model (--answerer vlm), or a history that was recorded in a simulator")
+        raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: "
+                          "choose a model (--answerer vlm), or a detector that finds the objects (--detector)")
 
 
 class _Along:
