@@ -75,6 +75,7 @@ def test_rules_see_a_house_by_its_detector_unless_labels_or_another_one_are_chos
     def seen_by(*words: str) -> str:
         settings = asked(*words).settings
         assert settings.memory.reads_simulator == (settings.memory.labels and not settings.perception.detector.name)
+        assert settings.answerer.labels_from == settings.memory.labels_from
         return settings.perception.detector.name
 
     file = tmp_path / "own.yaml"

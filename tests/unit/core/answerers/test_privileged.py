@@ -58,6 +58,10 @@ def test_the_label_answerer_is_privileged_but_over_detections(labelled: Keyframe
     assert over_detections.spent().privileged == ("LabelAnswerer",), "one labelled view is enough"
     assert LabelAnswerer().answer(question, [Recalled(labelled, 1.0, "")]).receipt.privileged == ("LabelAnswerer",)
     assert LabelAnswerer().spent().privileged == ("LabelAnswerer",), "nothing in view may be known from labels too"
+    knowing = LabelAnswerer(detected=True)
+    assert knowing.spent().privileged == (), "what a detector did not see is not privileged either"
+    knowing.assess(question, [labelled])
+    assert knowing.spent().privileged == ("LabelAnswerer",), "whatever the settings say"
 
 
 @pytest.mark.parametrize("kind", ["labelled", "detected"])
