@@ -53,7 +53,7 @@ class TrackingConfig:
     alike: float = setting(0.8,
         "Minimum cosine similarity of the embeddings of two detections whose names differ. Detections of the same "
         "name always match.")
-    older: Share = constant(0.5,
+    older: Share = constant(0.7,
         "Weight (0 to 1) that all earlier detections of an object's state keep when it is detected again. The state "
         "may change; colour, material and room do not.")
 
