@@ -19,7 +19,7 @@ from eqa_nodes.core.answerers.label.answers import (
     yes,
 )
 from eqa_nodes.core.answerers.label.finding import PLAIN, find, is_called, is_smaller
-from eqa_nodes.core.answerers.label.scene import AREA_SURE, HALF, LOOKED, LabelScene, gap
+from eqa_nodes.core.answerers.label.scene import AREA_SURE, HALF, LOOKED, LabelScene, gap, likely
 from eqa_nodes.core.language.english import join_list
 from eqa_nodes.core.language.naming import kept_in, members
 from eqa_nodes.core.language.query import Query, Thing
@@ -155,19 +155,20 @@ def _seats(scene: LabelScene, asked: Query) -> RuleAnswer | None:
               and gap(t, one[0]) < _AT_TABLE_M] if one else []
     if one is None or not chairs:
         return None
-    sure = 0.9 * surveyed(one[0]) if len(one[0].views) > 2 else 0.6
-    return RuleAnswer(str(len(chairs)), sure, (one[0], *chairs), PROMISE * one[1])
+    sure, counted = 0.9 * surveyed(one[0]) if len(one[0].views) > 2 else 0.6, likely(chairs)
+    return RuleAnswer(str(len(counted)), sure * scene.counted(chairs), (one[0], *counted), PROMISE * one[1])
 
 
 def _guests(scene: LabelScene, asked: Query) -> RuleAnswer | None:
     """Return whether there are enough chairs for some people, or how many more they need."""
-    found = find(scene, asked.things[0])
+    found = find(scene, asked.things[0], every=True)
     if not found:
         return None
-    missing = max(0, asked.number - len(found))
+    counted = likely(found)
+    missing = max(0, asked.number - len(counted))
     sure = 0.95 * scene.overview(asked.things[0].room) if missing or asked.form == "more" else 0.9
     text = str(missing) if asked.form == "more" else yes(not missing)
-    return RuleAnswer(text, sure, tuple(found), PROMISE * min(t.clarity for t in found))
+    return RuleAnswer(text, sure * scene.counted(found), counted, PROMISE * min(t.clarity for t in found))
 
 
 def _fits_two(scene: LabelScene, asked: Query) -> RuleAnswer | None:

@@ -49,7 +49,7 @@ from eqa_nodes.core.answerers.label.finding import (
 from eqa_nodes.core.answerers.label.home import HOME, about_room, extreme_room, room_exists
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.reading import written
-from eqa_nodes.core.answerers.label.scene import HALF, LabelScene, Seen, gap
+from eqa_nodes.core.answerers.label.scene import HALF, LabelScene, Seen, gap, likely
 from eqa_nodes.core.language.english import canonical, join_list, normalise, with_article
 from eqa_nodes.core.language.naming import members
 from eqa_nodes.core.language.query import Query, Thing
@@ -132,8 +132,8 @@ def _count(scene: LabelScene, asked: Query) -> RuleAnswer | None:
         sure = least * surveyed(bases[0])
     elif unlooked(thing) != thing:
         sure *= sure_of(scene, thing, found)[0]
-    there = [t for t in found if t.trust >= HALF] or found
-    return RuleAnswer(str(len(there)), sure * scene.counted(found), tuple(there), PROMISE * least)
+    counted = likely(found)
+    return RuleAnswer(str(len(counted)), sure * scene.counted(found), counted, PROMISE * least)
 
 
 def _which(scene: LabelScene, asked: Query) -> RuleAnswer | None:

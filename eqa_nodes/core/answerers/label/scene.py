@@ -155,12 +155,12 @@ class LabelScene:
         """Return how sure a number of objects is as far as it depends on looks, 0..1; 1 with a simulator's labels.
 
         A detector misses some from each place, so that the rooms of the objects are looked at from two. Each object is
-        either there or not: what is less sure than half is not counted.
+        either there or not (see `likely`), and the number is right if all of that is: several are less sure than one.
         """
         if not any(is_doubtful(t.sighting) for t in objects):
             return 1.0
         twice = all(self._seen_twice(room) for room in {t.room for t in objects})
-        return min(max(t.trust, 1.0 - t.trust) for t in objects) * (1.0 if twice else _COUNTED_ONCE)
+        return math.prod(max(t.trust, 1.0 - t.trust) for t in objects) * (1.0 if twice else _COUNTED_ONCE)
 
     def _seen_twice(self, room: str) -> bool:
         box = self.bounds(room)
@@ -195,6 +195,11 @@ class LabelScene:
         if obj.room in self.rooms(room) or box is None:
             return 0.0 if box else _UNSEEN_M
         return math.hypot(max(box[0] - x, x - box[2], 0.0), max(box[1] - y, y - box[3], 0.0))
+
+
+def likely(found: Sequence[Seen]) -> tuple[Seen, ...]:
+    """Return the objects that are more likely there than not; all of them if none is."""
+    return tuple(t for t in found if t.trust >= HALF) or tuple(found)
 
 
 def _merged(sightings: Sightings) -> Seen:

@@ -80,14 +80,19 @@ def test_a_number_waits_for_a_second_place() -> None:
 
 
 def test_what_is_more_likely_not_there_is_not_counted_and_leaves_doubt() -> None:
-    def chairs(doubtful: float) -> Answer:
-        kinds = [s for s in KITCHEN if s.label.kind == "chair"]
-        seen = [by_detector(s, 1.0) for s in KITCHEN if s is not kinds[0]] + [by_detector(kinds[0], doubtful)]
-        return ask("How many chairs are in the kitchen?", *(view(i, Pose2(3.6 + i, 2.0, 0.0), *seen) for i in (1, 2)))
+    kinds = [s for s in KITCHEN if s.label.kind == "chair"]
 
-    all_of_them = sum(s.label.kind == "chair" for s in KITCHEN)
-    assert chairs(0.4).text == str(all_of_them - 1) and chairs(0.6).text == str(all_of_them)
+    def chairs(doubtful: float, others: float = 1.0, text: str = "How many chairs are in the kitchen?") -> Answer:
+        seen = [by_detector(s, others if s in kinds else 1.0) for s in KITCHEN if s is not kinds[0]]
+        seen.append(by_detector(kinds[0], doubtful))
+        return ask(text, *(view(i, Pose2(3.6 + i, 2.0, 0.0), *seen) for i in (1, 2)))
+
+    assert chairs(0.4).text == str(len(kinds) - 1) and chairs(0.6).text == str(len(kinds))
     assert chairs(0.4).confidence < chairs(1.0).confidence
+    assert len(kinds) > 1 and chairs(0.8, 0.8).confidence < chairs(0.8).confidence, "several are less sure than one"
+    more = "How many more chairs do I need in the kitchen for nine people?"
+    assert chairs(0.4, text=more).text == str(9 - len(kinds) + 1) and chairs(1.0, text=more).text == str(9 - len(kinds))
+    assert chairs(0.4, text=more).confidence < chairs(1.0, text=more).confidence
 
 
 def test_the_only_one_in_a_room_that_was_named_otherwise_is_a_doubtful_answer() -> None:
