@@ -258,12 +258,9 @@ class Sees:
 
     def sees(self, scene: str, chain: ChainOptions) -> str:
         """Return RunConfig.sees for a scene. Raises ConfigError."""
-        from eqa_nodes.core.errors import ConfigError
-        from sim_bridge.registry import usual_detector
+        from eqa_nodes.config.run import sees
 
-        if self.labels and chain.detector.detector:
-            raise ConfigError("--labels and --detector exclude each other: choose one")
-        return "" if self.labels else usual_detector(scene)
+        return sees(scene, self.labels, chain.detector.detector)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig, named_model
 from eqa_nodes.recordings.options import ReadingConfig
 from eqa_nodes.wire.graph import OBSERVERS, nodes_of
+from sim_bridge.registry import usual_detector
 from sim_bridge.robots import DEFAULT, robot_of, usual_robot
 
 SIM, ROBOT, REPLAY = "sim", "robot", "replay"  # worlds
@@ -57,7 +58,7 @@ class RunConfig:
     model, detector: fields that differ from the defaults override the parameter file; model_for: models of single
     roles, as in models/roles.py.
     sees: the detector of an answerer that reads labels, if options and parameter file choose none; "" = the simulator's
-    labels. `sim_bridge.registry.usual_detector` gives the usual one of a scene.
+    labels. The function `sees` gives the usual one of a scene.
     reconstruct: run the reconstructor node.
     world: sim | robot | replay. robot, dataset, scene: select the robot's body: by name, else the data set's own, else
     the usual one of the scene, if all questions are about that scene.
@@ -231,6 +232,17 @@ class RunConfig:
                 "agent": {"observers": observers},
                 "replay": {"labels": labels, "observers": observers, "rate": self.replayed.rate,
                            **dict(leaves(self.replayed.bag, "bag."))}}
+
+
+def sees(scene: str, labels: bool, detector: str) -> str:
+    """Return RunConfig.sees for one scene. labels: the simulator's are wanted; detector: the chosen one, "" = none.
+
+    Raises ConfigError if both are chosen, UnknownScene.
+    """
+    if labels and detector:
+        raise ConfigError("--labels and --detector exclude each other (labels and detector in a launch file or in "
+                          "Python): choose one")
+    return "" if labels else usual_detector(scene)
 
 
 def image_size(image: str) -> tuple[int, int]:

@@ -14,7 +14,7 @@ import yaml
 from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, write_file
 from eqa_nodes.config.nodes import ATOMIC, NAV2, BridgeSettings
 from eqa_nodes.config.profiles import Profile, profile
-from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig
+from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig, sees
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART
@@ -24,7 +24,7 @@ from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.options import ReadingConfig
 from eqa_nodes.runners.opening import check_memory
 from eqa_nodes.wire.graph import OBSERVERS, TOPICS, nodes_of, own_world
-from sim_bridge.registry import is_scan, usual_detector
+from sim_bridge.registry import is_scan
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE, check_labels, find_scan
 
 ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`
@@ -163,7 +163,8 @@ def _config(chosen: Chosen, world: str) -> RunConfig:
     return RunConfig(
         agent=chosen["agent"], answerer=chosen["answerer"], policy=chosen["policy"],
         model=ModelConfig(model=chosen["model"], base_url=chosen["model_url"]),
-        detector=DetectorConfig(name=chosen["detector"]), sees=_sees(chosen, world), world=world,
+        detector=DetectorConfig(name=chosen["detector"]), world=world,
+        sees=sees(chosen["scene"], _yes(chosen, "labels"), chosen["detector"]) if world == SIM else "",
         robot=chosen.get("robot", ""),
         reconstruct=_yes(chosen, "reconstruct"),
         dataset=chosen.get("dataset", ""), scene=chosen.get("scene", ""), image=chosen.get("image", ""),
@@ -171,15 +172,6 @@ def _config(chosen: Chosen, world: str) -> RunConfig:
         memory_file=Path(chosen["memory_file"]) if chosen.get("memory_file") else None,
         drive=chosen.get("drive", ""), ask_back=chosen.get("ask_back") == "true",
         params=Path(chosen["params_file"]), folder=_folder(chosen))
-
-
-def _sees(chosen: Chosen, world: str) -> str:
-    """Return RunConfig.sees. Raises ConfigError."""
-    if world != SIM:
-        return ""
-    if _yes(chosen, "labels") and chosen["detector"]:
-        raise ConfigError("labels:=true and detector exclude each other: choose one")
-    return "" if _yes(chosen, "labels") else usual_detector(chosen["scene"])
 
 
 def _folder(chosen: Chosen) -> Path:

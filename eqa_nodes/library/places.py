@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from eqa_nodes.config.run import PROCESS, RunConfig
+from eqa_nodes.config.run import PROCESS, RunConfig, sees
 from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.answerers.common import answer_of, check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, StorageError
@@ -22,6 +22,7 @@ from eqa_nodes.core.language.conversation import Conversation
 from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.memory import MemoryStore, open_file
 from eqa_nodes.core.memory.recollect import past_question
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import NO_REPLY, Inquiry
 from eqa_nodes.core.types.progress import Progress
@@ -36,7 +37,7 @@ from eqa_nodes.runners.function import Environment
 from eqa_nodes.runners.history import HistorySource, file_source
 from eqa_nodes.runners.opening import check_answerer, check_chain, open_history_runner, open_runner
 from eqa_nodes.runners.sources import cache_folder
-from sim_bridge.registry import SimulatorPool, usual_detector
+from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup
 
 if TYPE_CHECKING:
@@ -239,15 +240,15 @@ class Robot(_Closing):
 
 
 def scene(name: str, *, agent: str = "", answerer: str = "", policy: str = "", model: ModelConfig = ModelConfig(),
-          limits: Limits = LIMITS, start: Pose2 | None = None, seed: int = 0, labels: bool = False,
-          **more: Any) -> Scene:
+          limits: Limits = LIMITS, start: Pose2 | None = None, seed: int = 0,
+          detector: DetectorConfig = DetectorConfig(), labels: bool = False, **more: Any) -> Scene:
     """Return a simulated place: house:7, mesh:FILE, habitat:SCENE, ... Raises ConfigError, UnknownScene.
 
-    agent, answerer, policy, model, labels: as the options of `eqa ask`; start: pose in the map frame, None = the
-    scene's own; more: further fields of RunConfig (eqa_nodes/config/run.py), such as robot, image or params.
+    agent, answerer, policy, model, detector, labels: as the options of `eqa ask`; start: pose in the map frame, None =
+    the scene's own; more: further fields of RunConfig (eqa_nodes/config/run.py), such as robot, image or params.
     """
     config = RunConfig(agent=agent, answerer=answerer, policy=policy, model=model, limits=limits, through=PROCESS,
-                       scene=name, sees="" if labels else usual_detector(name), **more)
+                       scene=name, detector=detector, sees=sees(name, labels, detector.name), **more)
     check_chain(config, name)
     return Scene(name, config, start, seed)
 

@@ -23,7 +23,7 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.media.animation import check_kind, write_animation
 from eqa_nodes.wire.image_files import decode_image
 
-MOST_BYTES = 6_000_000  # limit of chats and issue trackers
+MOST_BYTES = 1_000_000  # small enough for a page, a chat and a repository
 _FRAMES = 48  # maximum of the path; the decisions are always included
 _VIEW, _MAP = (400, 300), 300  # pixels
 _TOP, _BELOW, _GAP = 54, 86, 10

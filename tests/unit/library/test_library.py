@@ -57,6 +57,8 @@ def test_without_labels_a_scene_is_seen_by_the_detector_of_its_simulator(house: 
     assert eqa.ask(seen, "Is there a unicorn?").answer.receipt.privileged == ()
     other = eqa.scene("house:7", detector=DetectorConfig("onnx"), answerer="label").config
     assert other.settings.perception.detector.name == "onnx"
+    with pytest.raises(ConfigError, match="labels and detector in a launch file or in Python"):
+        eqa.scene("house:7", detector=DetectorConfig("onnx"), labels=True)
     assert eqa.scene("toy:flat").config.settings.memory.reads_simulator
 
 
