@@ -107,6 +107,11 @@ DETECTORS = Registry("detector", "eqa_nodes.detectors", {
     "transformers": "eqa_nodes.perception.zero_shot:ZeroShotDetector",
 }, DetectorTraits())
 
+VECTOR_SPACES = Registry("vector space", "eqa_nodes.vector_spaces", {
+    PERCEIVER: "eqa_nodes.perception.words:PerceiverWords",
+    "transformers": "eqa_nodes.perception.words:TransformersWords",
+}, Traits())
+
 BACKENDS = Registry("model backend", "eqa_nodes.backends", {
     "openai": "eqa_nodes.models.openai_chat:OpenAIChat",
     "scripted": "eqa_nodes.models.scripted:ScriptedBackend",

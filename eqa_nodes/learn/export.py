@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from eqa_nodes.learn.training import LEAST, possible_states
 from eqa_nodes.learn.training_inputs import plain
 from eqa_nodes.learn.views import FIELDS
 from eqa_nodes.perception.perceiver_input import HEIGHT, PLANES, WIDTH
+from eqa_nodes.perception.words import WORDS
 
 PIXELS, HEADS, ABOUT = "perceiver.onnx", "heads.onnx", "perceiver.json"
 _OPSET, _IR = 17, 9
@@ -87,15 +89,27 @@ class _Graph:
         return made
 
 
-def write_perceiver(network: PerceiverNetwork, vocabulary: Vocabulary, temperatures: Sequence[float], folder: Path,
+class HeadScales(NamedTuple):
+    """What is measured after the training. temperatures: divisor of the logits of each head; length: mean length of the
+    vectors, which are stored with length 1."""
+
+    temperatures: tuple[float, ...]
+    length: float
+
+
+def write_perceiver(network: PerceiverNetwork, vocabulary: Vocabulary, scales: HeadScales, folder: Path,
                     trained: str, licence: str = "Apache-2.0") -> None:
-    """Write the two models, and their hashes and origin, into a folder. Raises MissingExtra without onnx."""
+    """Write the two models, the words of the vectors, and their hashes and origin, into a folder.
+
+    Raises MissingExtra without onnx.
+    """
     network = network.eval().cpu()
     about = {**asdict(vocabulary), "format": 1, "trained": trained}
     files = {PIXELS: _pixels(_Graph(), network, {"perceiver": json.dumps(about)}),
-             HEADS: _heads(_Graph(), network, temperatures)}
+             HEADS: _heads(_Graph(), network, scales.temperatures)}
     folder.mkdir(parents=True, exist_ok=True)
     stored = {name: model.SerializeToString() for name, model in files.items()}
+    stored[WORDS] = _words(network, vocabulary, scales)
     for name, data in stored.items():
         (folder / name).write_bytes(data)
     said = {"format": 1, "licence": licence, "trained": trained, "version": __version__,
@@ -161,6 +175,19 @@ def _heads(graph: _Graph, network: PerceiverNetwork, temperatures: Sequence[floa
     return graph.model({"pooled": ["n", 2 * FEATURES]}, {**outputs, "vector": (x, (float32, ["n", VECTOR]))}, {})
 
 
+def _words(network: PerceiverNetwork, vocabulary: Vocabulary, scales: HeadScales) -> bytes:
+    """Return the last layer of each head with its names, as perception/words.py reads it."""
+    stored: dict[str, Any] = {"heads": np.array(FIELDS), "scale": np.array(scales.length)}
+    for field, head, t, names in zip(FIELDS, network.heads.each, scales.temperatures, vocabulary.names(),
+                                     strict=True):
+        assert isinstance(head, nn.Linear)
+        stored |= {field: (head.weight.detach().numpy().T / t).astype(np.float16), f"{field}_names": np.array(names),
+                   f"{field}_bias": (head.bias.detach().numpy() / t).astype(np.float16)}
+    file = io.BytesIO()
+    np.savez(file, **stored)
+    return file.getvalue()
+
+
 def _at_each_pixel(graph: _Graph, x: str, layer: nn.Module) -> str:
     assert isinstance(layer, nn.Linear)
     graph.layers.append(layer)
@@ -176,12 +203,11 @@ def _linear(graph: _Graph, x: str, layer: nn.Module, scale: float = 1.0) -> str:
 
 
 @torch.no_grad()
-def temperatures_of(network: PerceiverNetwork, vocabulary: Vocabulary, shown: Iterator[Batch], count: int
-                    ) -> list[float]:
-    """Return, for each head, the temperature of least cross-entropy over `count` batches (Guo et al. 2017, eq. 9)."""
+def scales_of(network: PerceiverNetwork, vocabulary: Vocabulary, shown: Iterator[Batch], count: int) -> HeadScales:
+    """Measure over `count` batches. The temperatures have the least cross-entropy (Guo et al. 2017, eq. 9)."""
     network.eval()
     kept: list[list[tuple[torch.Tensor, torch.Tensor]]] = [[] for _ in FIELDS]
-    possible = possible_states(vocabulary)
+    possible, lengths = possible_states(vocabulary), list[torch.Tensor]()
     for _ in range(count):
         batch = next(shown)
         features = of_pixels(*network.backbone(torch.from_numpy(plain(batch)))[:2])
@@ -189,7 +215,8 @@ def temperatures_of(network: PerceiverNetwork, vocabulary: Vocabulary, shown: It
         numbers, classes = torch.from_numpy(batch.segments).reshape(-1), torch.from_numpy(batch.classes)
         numbers = torch.where(numbers >= len(batch.rgb), numbers, -1)
         large = torch.bincount(numbers[numbers >= 0], minlength=len(classes)) >= LEAST
-        *logits, _ = network.heads(pooled(flat, numbers, len(classes))[large])
+        *logits, vectors = network.heads(pooled(flat, numbers, len(classes))[large])
+        lengths.append(vectors.norm(dim=1))
         for k, out in enumerate(logits):
             out = out.masked_fill(~possible[classes[large, 0]], -1e4) if FIELDS[k] == "state" else out
             kept[k].append((out, classes[large, k]))
@@ -198,4 +225,4 @@ def temperatures_of(network: PerceiverNetwork, vocabulary: Vocabulary, shown: It
         out, wanted = torch.cat([a for a, _ in pairs]), torch.cat([b for _, b in pairs])
         costs = [float(nn.functional.cross_entropy(out / t, wanted)) for t in _TEMPERATURES]
         found.append(round(float(_TEMPERATURES[int(np.argmin(costs))]), 3))
-    return found
+    return HeadScales(tuple(found), round(float(torch.cat(lengths).mean()), 3))

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from eqa_nodes.core.errors import ConfigError, EqaError
-from eqa_nodes.learn.export import temperatures_of, write_perceiver
+from eqa_nodes.learn.export import HeadScales, scales_of, write_perceiver
 from eqa_nodes.learn.pool import batches
 from eqa_nodes.learn.start import begin_with, folder_of
 from eqa_nodes.learn.training import Training, TrainingConfig, accuracy
@@ -152,14 +152,14 @@ def finish(run: PerceiverRun) -> Path:
     """Calibrate the heads on the validation views, write the weights and the report, and return their folder."""
     training = Training(run.folder, files_of(run, run.scenes), run.training)
     shown = batches(files_of(run, run.validation), training.vocabulary, run.training.batch, 2)
-    temperatures = temperatures_of(training.averaged, training.vocabulary, shown, 2 * VALIDATED_BATCHES)
+    scales = scales_of(training.averaged, training.vocabulary, shown, 2 * VALIDATED_BATCHES)
     measured = accuracy(training.averaged, training.vocabulary, shown, 2 * VALIDATED_BATCHES)
     trained = (f"{training.step} steps of {run.training.batch} views, {len(files_of(run, run.scenes))} scenes from "
                f"{run.scenes[0]} to {run.scenes[-1]}, seed {run.training.seed}"
                + (f", begun with the weights {run.start}" if run.start else ""))
     folder = run.folder / "weights"
-    write_perceiver(training.averaged, training.vocabulary, temperatures, folder, trained)
-    (folder / "report.md").write_text(_report(run, training, trained, temperatures, measured) + _before(run.start))
+    write_perceiver(training.averaged, training.vocabulary, scales, folder, trained)
+    (folder / "report.md").write_text(_report(run, training, trained, scales, measured) + _before(run.start))
     return folder
 
 
@@ -171,8 +171,7 @@ def _before(start: str) -> str:
     return "\n" + file.read_text().replace("# How these weights were trained", f"## Before: the weights `{start}`", 1)
 
 
-def _report(run: PerceiverRun, training: Training, trained: str, temperatures: Sequence[float],
-            measured: Any) -> str:
+def _report(run: PerceiverRun, training: Training, trained: str, scales: HeadScales, measured: Any) -> str:
     weights = sum(p.numel() for p in training.network.parameters())
     names = training.vocabulary
     seconds = _seconds(run.folder / "curves.jsonl")
@@ -190,7 +189,8 @@ Right on views of the {len(files_of(run, run.validation))} validation scenes ({r
 | --- | --- |
 {rows}
 
-Temperatures of the heads ({', '.join(FIELDS)}): {', '.join(map(str, temperatures))}.
+Temperatures of the heads ({', '.join(FIELDS)}): {', '.join(map(str, scales.temperatures))}. Mean length of the vectors:
+{scales.length:.1f}.
 """
 
 

@@ -121,6 +121,11 @@ class PictureEmbedder:
         return self._vectors("get_text_features", [{"text": part, "padding": padding, "truncation": True}
                                                    for part in _parts(texts, self._batch)])
 
+    def scale_and_bias(self) -> tuple[float, float | None]:
+        """Return the factor of a cosine, and the summand, that make the logit of "they match"; None: CLIP has none."""
+        scale, bias = self._model.model.logit_scale, getattr(self._model.model, "logit_bias", None)
+        return float(scale.detach().exp()), None if bias is None else float(bias.detach())
+
     def _vectors(self, features: str, batches: list[dict[str, Any]]) -> np.ndarray:
         found = []
         with self._model.named_failures(), self._model.torch.inference_mode():

@@ -26,9 +26,9 @@ from eqa_nodes.perception.joining import PLACES, joined
 from eqa_nodes.perception.onnx_model import OnnxSession, shape_text
 from eqa_nodes.perception.perceiver_input import HEIGHT, PLANES, WIDTH, centres, planes_of
 from eqa_nodes.perception.picture_fit import stretched
+from eqa_nodes.perception.words import REPORT, WEIGHTS, WORDS, space_of
 
-WEIGHTS = Path(__file__).with_name("weights")  # folder of the weights in the package
-NETWORK, HEADS, REPORT = "perceiver.onnx", "heads.onnx", "perceiver.json"  # files of a folder of weights
+NETWORK, HEADS = "perceiver.onnx", "heads.onnx"  # files of a folder of weights
 FORMAT = 1  # of the inputs, outputs and metadata
 METADATA = "perceiver"  # key of the metadata in the network's file
 ROWS, COLUMNS = HEIGHT // 2, WIDTH // 2  # size of the outputs for each pixel
@@ -67,6 +67,7 @@ class HousePerceiver:
         folder = weights_folder(config.model)
         self._network = OnnxSession(folder / NETWORK, config.device, config.threads)
         self._heads = OnnxSession(folder / HEADS, config.device, config.threads)
+        self._space = space_of(folder)
         self._names = names_in(self._network.metadata.get(METADATA, ""), self._network.file)
         self._check_shapes()
         self._kinds = {number: kind for number, kind in enumerate(self._names.kinds) if number}
@@ -123,7 +124,7 @@ class HousePerceiver:
                 if value and probability >= _SURE:
                     sure[head] = value
             room = sure.pop("room", "")
-            found.append(Detection(kind, score, (0, 0, 0, 0), None, vector, "", sure, room))
+            found.append(Detection(kind, score, (0, 0, 0, 0), None, vector, "", sure, room, self._space))
         return found
 
     def _check_shapes(self) -> None:
@@ -156,7 +157,10 @@ def weights_folder(model: str) -> Path:
         raise ConfigError(f"the folder {model!r} has no {' and no '.join(missing)}, which the detector perceiver needs:"
                           " name the folder that `eqa learn perceiver` wrote in detector.model (--detector-model)")
     stated = _hashes(folder / REPORT)
-    for name in (NETWORK, HEADS):
+    for name in (NETWORK, HEADS, *(WORDS,) * (WORDS in stated)):
+        if not (folder / name).is_file():
+            raise ConfigError(f"{folder / name} is missing, and {REPORT} states its SHA-256: copy the folder again, or "
+                              f"{_AGAIN}")
         found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         if found != stated.get(name):
             raise ConfigError(f"{folder / name} has the SHA-256 {found[:12]}..., and {REPORT} states "

@@ -16,6 +16,7 @@ from eqa_nodes.core.perception.detection import Detection, DetectorConfig
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.loading import BoxSegmenter, LoadedModel, PictureEmbedder, load
+from eqa_nodes.perception.words import TRANSFORMERS
 
 DEFAULT_MODEL = "google/owlv2-base-patch16-ensemble"
 
@@ -42,6 +43,7 @@ class ZeroShotDetector:
             raise ConfigError(unknown(f"architecture of the detector {name!r},", self._model.kind, READERS))
         self._segmenter = BoxSegmenter(config) if config.segmenter else None
         self._embedder = PictureEmbedder(config) if config.embedder else None
+        self._space = f"{TRANSFORMERS} {config.embedder}"
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
         """Return the detections in the image, the highest score first. Raises ModelError."""
@@ -60,7 +62,8 @@ class ZeroShotDetector:
             found = [d._replace(mask=m) for d, m in zip(found, self._segmenter.masks(rgb, boxes), strict=True)]
         if self._embedder is not None and found:
             crops = [rgb[top:bottom, left:right] for left, top, right, bottom in boxes]
-            found = [d._replace(vector=v) for d, v in zip(found, self._embedder.pictures(crops), strict=True)]
+            vectors = self._embedder.pictures(crops)
+            found = [d._replace(vector=v, space=self._space) for d, v in zip(found, vectors, strict=True)]
         return found
 
 

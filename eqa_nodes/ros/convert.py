@@ -41,7 +41,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import Cloud
-from eqa_nodes.wire.messages import DETECTED, SCORE
+from eqa_nodes.wire.messages import DETECTED, SCORE, VECTOR
 
 # Nav2 reports a failure as an error number of the failed server; these numbers lie above all of Nav2's.
 NAV_ERRORS = {floor.NavCode.BLOCKED: 9901, floor.NavCode.UNREACHABLE: 9902, floor.NavCode.TIMEOUT: 9903,
@@ -225,6 +225,8 @@ def label_msg(label: views.Label) -> eqa.Label:
     pairs = [f"{name}={value}" for name, value in sorted(label.attributes.items())] + [DETECTED] * label.detected
     if label.score < 1.0:
         pairs.append(f"{SCORE}={label.score}")
+    if label.vector:
+        pairs.append(f"{VECTOR}={label.vector}")
     return eqa.Label(instance_id=label.instance, kind=label.kind, room=label.room, attributes=pairs)
 
 

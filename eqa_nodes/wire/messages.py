@@ -46,6 +46,7 @@ _FLOAT32 = 7  # sensor_msgs/PointField.FLOAT32
 _DEPTHS = ("16UC1", "32FC1", "mono16")
 DETECTED = "source=detector"  # label attribute that a simulator never sets
 SCORE = "detector_score"  # name of another one: Label.score, where it is below 1
+VECTOR = "detector_vector"  # name of another one: Label.vector
 
 
 def ns_of(stamp: Any) -> int:
@@ -393,8 +394,8 @@ def evidence_of(entries: Iterable[Any]) -> tuple[Evidence, ...]:
 def _label(label: Any) -> Label:
     pairs = [str(pair) for pair in label.attributes]
     attributes = dict(pair.split("=", 1) for pair in pairs if pair != DETECTED)
-    score = _share(attributes.pop(SCORE, "1"))
-    return Label(int(label.instance_id), str(label.kind), str(label.room), attributes, DETECTED in pairs, score)
+    score, vector = _share(attributes.pop(SCORE, "1")), attributes.pop(VECTOR, "")
+    return Label(int(label.instance_id), str(label.kind), str(label.room), attributes, DETECTED in pairs, score, vector)
 
 
 def _share(text: str) -> float:

@@ -6,6 +6,7 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -88,12 +89,22 @@ def test_a_model_in_a_file_sees_the_same_in_the_graph_to_the_last_bit(tmp_path: 
 
 
 def test_colour_state_and_room_travel_through_the_graph_to_the_last_bit(tmp_path: Path) -> None:
-    from tests.fixtures.perceiver_weights import save_weights  # skips the test without its libraries
+    from tests.fixtures.perceiver_weights import save_weights, save_words  # skips the test without its libraries
 
     weights = save_weights(tmp_path / "weights")
+    save_words(weights)
     here, there = both(tmp_path, Limits(steps=20), name="perceiver", model=str(weights))
     assert facts(there) == facts(here)
     seen = [s.label for k in here.trace.keyframes for s in k.sightings]
     assert seen and all(label.detected and label.room == "kitchen" for label in seen)
     assert {label.attributes["state"] for label in seen} <= {"full", "on"}
     assert here.answer.receipt.privileged == () and not any(k.privileged for k in here.trace.keyframes)
+    vectors = [things for side in ("here", "there") for file in (tmp_path / side / "memory").glob("*.sqlite")
+               for things in (_things(file),)]
+    assert vectors[0] == vectors[1] and '"perceiver ' in vectors[0][0]
+
+
+def _things(file: Path) -> list[str]:
+    """Return what a memory file holds for its search: kinds, rooms, pixels and vectors of what each view shows."""
+    with closing(sqlite3.connect(file)) as db:
+        return [things for things, in db.execute("SELECT things FROM briefs ORDER BY id")]

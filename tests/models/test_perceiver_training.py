@@ -20,7 +20,7 @@ import torch
 
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import DetectorConfig
-from eqa_nodes.learn.export import temperatures_of, write_perceiver
+from eqa_nodes.learn.export import HeadScales, scales_of, write_perceiver
 from eqa_nodes.learn.network import FEATURES, PerceiverNetwork, Sizes, of_pixels
 from eqa_nodes.learn.perceiver_run import PerceiverRun, draw_all, finish, scenes_of, train
 from eqa_nodes.learn.pool import batches, room_kind, vocabulary_of
@@ -136,7 +136,7 @@ def test_the_written_models_compute_what_the_network_computes(files, tmp_path):
     training = Training(tmp_path, files, SMALL)
     list(training.steps())
     network, known = training.averaged.eval(), training.vocabulary
-    write_perceiver(network, known, (1.0, 1.0, 1.0, 2.0, 1.0), tmp_path / "weights", "a test")
+    write_perceiver(network, known, HeadScales((1.0, 1.0, 1.0, 2.0, 1.0), 1.0), tmp_path / "weights", "a test")
     pixels = onnxruntime.InferenceSession(tmp_path / "weights" / "perceiver.onnx")
     picture = np.random.default_rng(0).random((1, 6, 240, 320), np.float32)
     kind, confidence, features = pixels.run(["kind", "confidence", "features"], {"picture": picture})
@@ -160,7 +160,7 @@ def save_run(files, folder):
     """Train, write the weights, and return their folder."""
     training = Training(folder, files, SMALL)
     list(training.steps())
-    write_perceiver(training.averaged, training.vocabulary, (1.0,) * 5, folder / "weights", "a test")
+    write_perceiver(training.averaged, training.vocabulary, HeadScales((1.0,) * 5, 1.0), folder / "weights", "a test")
     return folder / "weights"
 
 
@@ -168,7 +168,7 @@ def test_a_run_begins_with_the_weights_of_another_one_and_keeps_what_they_comput
     training = Training(tmp_path, files, SMALL)
     list(training.steps())
     known = training.vocabulary
-    write_perceiver(training.averaged, known, (1.0,) * 5, tmp_path / "weights", "a test")
+    write_perceiver(training.averaged, known, HeadScales((1.0,) * 5, 1.0), tmp_path / "weights", "a test")
     more = replace(known, kinds=("", "a new kind", *reversed(known.kinds[1:])))
     torch.manual_seed(5)
     network = PerceiverNetwork(Sizes(*map(len, more.names())))
@@ -206,8 +206,8 @@ def test_weights_of_another_network_are_not_begun_with(files, tmp_path):
 
 def test_temperatures_are_found_for_every_head(files, tmp_path):
     training = Training(tmp_path, files, SMALL)
-    found = temperatures_of(training.averaged, training.vocabulary, batches(files, training.vocabulary, 2, 0), 1)
-    assert len(found) == 5 and all(0.5 <= t <= 4 for t in found)
+    found = scales_of(training.averaged, training.vocabulary, batches(files, training.vocabulary, 2, 0), 1)
+    assert len(found.temperatures) == 5 and all(0.5 <= t <= 4 for t in found.temperatures) and found.length > 0
 
 
 def test_scenes_are_ranges_names_or_folders(tmp_path):

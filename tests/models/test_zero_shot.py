@@ -13,6 +13,7 @@ import pytest
 from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.perception.detection import Detection, DetectionConfig, DetectorConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
+from eqa_nodes.core.perception.vectors import open_words
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.perception import open_detector, open_perceiver
 from eqa_nodes.perception.loading import PictureEmbedder, load
@@ -175,3 +176,17 @@ def test_without_the_library_the_pip_command_is_named(monkeypatch: pytest.Monkey
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(MissingExtra, match=r"eqa-nodes\[local\]"):
         load("AutoModel", "anything", DetectorConfig())
+
+
+@pytest.mark.parametrize("kind", ["clip", "siglip"])
+def test_words_fit_the_vectors_of_the_pictures_they_are_most_like(models: dict[str, Path], kind: str, shown: Frame
+                                                                  ) -> None:
+    seen = found(models, "owlv2", shown, embedder=str(models[kind]))
+    space, vectors = open_words(seen[0].space), np.stack([d.vector for d in seen if d.vector is not None])
+    fit = space.fit("a chair", vectors.astype(np.float64))
+    text = PictureEmbedder(DetectorConfig(embedder=str(models[kind]))).texts(["a chair"])[0]
+    assert fit is not None and ((fit > 0) & (fit < 1)).all()
+    assert (np.argsort(fit, kind="stable") == np.argsort(vectors.astype(np.float64) @ text, kind="stable")).all()
+    assert space.fit("a chair", vectors[:, :3].astype(np.float64)) is None
+    (plain, *_) = found(models, "owlv2", shown)
+    assert plain.space == "" and plain.vector is None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from eqa_nodes.bench.perception.failures import SHEETS, FailurePictures, contact_sheet
-from eqa_nodes.bench.perception.figures import DetectorFigures, GroupScore, Rate
+from eqa_nodes.bench.perception.figures import DetectorFigures, GroupScore, Rate, rate
 from eqa_nodes.bench.perception.measure import MeasuredDetector
+from eqa_nodes.bench.perception.recall import RECALLED, RecallTally
 from eqa_nodes.bench.report.text_tables import markdown_table
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.storage.text import file_name
 
@@ -94,6 +96,20 @@ def _errors(f: DetectorFigures) -> Section:
     rows += [("detections with an invalid box, mask or score", str(f.unusable))] if f.unusable else []
     return Section(f"{f.name}: errors", ("", "times"), tuple(rows),
                    "A view with an error counts as one without detections.")
+
+
+def recall_section(tallies: Mapping[str, RecallTally]) -> Section:
+    """Return the table of recall from memory. Raises ConfigError without descriptions."""
+    first = next(iter(tallies.values()))
+    if not first.asked:
+        raise ConfigError("no object in these scenes has a colour and a material and another object beside it: show "
+                          "more views of each (--views), or other scenes")
+    rows = tuple((name, with_interval(rate(t.by_names)), with_interval(rate(t.with_vectors)),
+                  percent(t.chance / t.asked)) for name, t in tallies.items())
+    note = (f"{first.asked} descriptions of things in {len(first.by_names)} scene{'s' * (len(first.by_names) != 1)}. "
+            f"Percent of them for which one of {RECALLED} recalled views shows what is meant, with 95 % intervals over "
+            "scenes.")
+    return Section("Recall from memory", ("", "names and captions", "and vectors", "views at random"), rows, note)
 
 
 def percent(share: float | None) -> str:

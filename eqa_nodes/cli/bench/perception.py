@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class Perception:
     """Shows the same views of test houses, or of any scenes with labels, to detectors, and compares what they find with
-    the simulator's labels. With --tour it drives a tour of each scene and measures positions and tracking instead.
+    the simulator's labels. With --tour it drives a tour of each scene and measures positions and tracking instead,
+    with --recall how often memory finds a view of what a description means.
     """
 
     detector: tuple[str, ...] = option(("perceiver", "labels"), "detectors to compare; perceiver=FOLDER, onnx=FILE or "
@@ -43,6 +44,8 @@ class Perception:
                                  "perceiver.detection.score)", metavar="SHARE", rare=True)
     kinds: int = option(30, "rows of the table of kinds, the most frequent ones", metavar="N")
     tour: bool = flag("drive a tour of each scene, and measure positions and how stable the numbers of objects are")
+    recall: int = option(0, 'measure recall from memory by N descriptions in each scene, such as "the white ceramic '
+                         'thing by the window", instead of detection (default: 0)', metavar="N")
     save: Path | None = option(None, "folder for report.md, report.json and pictures of the worst failures (default: "
                                "not written)", metavar="DIR", writes=FOLDER)
     params: Path | None = option(None, "ROS parameter file with a perception node (default: none)", metavar="FILE")
@@ -59,6 +62,8 @@ class Perception:
         console, (width, height) = Console(), image_size(self.image)
         views = MeasuredViews(self.views, width, height, self.depth_noise, self.seed)
         scenes = self.scenes or house_scenes(self.houses, self.seed)
+        if self.recall:
+            return self._recall(console, scenes, views)
         return self._tours(console, scenes) if self.tour else self._compare(console, scenes, views)
 
     def _compare(self, console: Console, scenes: Sequence[str], views: MeasuredViews) -> int:
@@ -110,6 +115,32 @@ class Perception:
             shown = [(r.kind, str(r.labelled), str(r.detected), *(f"{v:.2f}" for v in r[3:]))
                      for r in [*rows[:-1][:self.kinds], rows[-1]]]
             _print(console, f"{name}, along tours", TrackedKind._fields, shown)
+        return 0
+
+    def _recall(self, console: Console, scenes: Sequence[str], config: MeasuredViews) -> int:
+        """Store the views in a memory for each detector, and search it by descriptions."""
+        from tempfile import TemporaryDirectory
+
+        from eqa_nodes.bench.perception.recall import RecallTally, descriptions, measure_recall
+        from eqa_nodes.bench.perception.tables import recall_section
+        from eqa_nodes.bench.perception.views import kinds_of
+        from eqa_nodes.perception import open_perceiver
+
+        perceivers, tallies = {}, {name: RecallTally() for name in _shown_names(self.detector)}
+        with console.status("opening scenes"):
+            kinds = kinds_of(scenes)
+        for name, named in _shown_names(self.detector).items():
+            settings = self._settings(named)
+            detection = replace(settings.perceiver.detection, vocabulary=kinds)
+            perceivers[name] = open_perceiver(settings.detector, replace(settings.perceiver, detection=detection))
+        for scene in scenes:
+            views = list(_shown(console, (scene,), config))
+            asked = descriptions(views, self.recall)
+            for name, perceiver in perceivers.items():
+                with console.status(f"{name} in {scene}"), TemporaryDirectory(prefix="eqa-recall-") as folder:
+                    measure_recall(views, asked, perceiver, Path(folder), tallies[name])
+        section = recall_section(tallies)
+        _print(console, section.title, section.headings, section.rows, section.note)
         return 0
 
     def _settings(self, named: str) -> PerceptionSettings:

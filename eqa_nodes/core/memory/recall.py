@@ -26,6 +26,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.ledger import PEOPLE, patrols, running_since
+from eqa_nodes.core.memory.looks import Looks
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.present import PresentState
 from eqa_nodes.core.memory.rows import TIERS, tier
@@ -56,6 +57,8 @@ _NAMES = 5  # number of object names to search for, the nearest in meaning
 _SHOWN = 24  # views of each name that are ranked
 _AGAIN = 0.15  # reduction of similarity for each further view of the same name
 _ALIKE = 0.35  # minimum cosine of texts with similar meaning
+_UNNAMED = 1000  # maximum number of views that are searched by looks alone
+_LOOKS = 9.0  # score of a view whose vectors fit the query for certain
 _BESIDE_M = 4.0  # distance from the middle of a room's views that is "near" the room
 # Canonical words that are frequent in questions and do not distinguish views.
 _IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open",
@@ -92,6 +95,7 @@ class _Asked(NamedTuple):
     window: TimeWindow | None
     beside: tuple[str, float, float] | None
     unclear: bool  # whether the text names a time that could not be parsed
+    text: str  # the query without its time
 
 
 class Recaller:
@@ -104,7 +108,7 @@ class Recaller:
                  names: NameIndex) -> None:
         self._db, self._index, self._maps, self.embedder = db, index, maps, embedder
         self.until_ns = FOR_EVER
-        self._names = names
+        self._names, self._looks = names, Looks()
         made_by = db.value("SELECT value FROM facts WHERE name = 'embedder'")
         if embedder is not None and made_by not in (None, embedder.name):
             self.embedder = None  # vectors of different models cannot be compared
@@ -202,7 +206,7 @@ class Recaller:
         terms = self._terms(_sought(query.text, text))
         names = self._names.likest(text, _NAMES)
         return _Asked(terms, self._embedded(terms), names, allowed, near, query.limit, window, self._beside(text),
-                      unclear)
+                      unclear, text)
 
     def _terms(self, text: str) -> tuple[str, ...]:
         """Return the words that distinguish views, with groups ("furniture") expanded."""
@@ -242,14 +246,16 @@ class Recaller:
         alike = self._alike(asked, briefs)
         terms, found = frozenset(asked.terms), []
         seen = {i: json.loads(brief[1]) for i, brief in briefs.items()}
+        looking = self._looks.fits(asked.text, {**self._unnamed(asked, by_words), **seen})
+        seen = {i: [row[:3] for row in things] for i, things in seen.items()}
         fitting = {i: max(fits(seen[i], terms), default=(0.0, "")) for i in briefs}
         worth = {i: by_words.get(i, 0.0) + _IN_VIEW * fitting[i][0] for i in briefs}
         named = by_name(asked.names, showing, seen, worth, _AGAIN)
-        for i in dict.fromkeys((*by_words, *alike, *named)):
-            score, whys = worth[i], []
+        for i in dict.fromkeys((*by_words, *alike, *named, *looking)):
+            score, whys = worth.get(i, 0.0), []
             if i in by_words:
                 whys.append(f"words {by_words[i]:.2f}")
-            share, obj = fitting[i]
+            share, obj = fitting.get(i, (0.0, ""))
             if share > 0:
                 whys.append(f"{obj} in view {_IN_VIEW * share:.2f}")
             if i in named:
@@ -259,9 +265,19 @@ class Recaller:
             if i in alike:
                 score += alike[i]
                 whys.append(f"like it {alike[i]:.2f}")
+            if i in looking:
+                score += _LOOKS * looking[i]
+                whys.append(f"looks like it {_LOOKS * looking[i]:.2f}")
             if score > 0:
                 found.append(self._placed(Match(i, score, ", ".join(whys)), asked))
         return sorted(found, key=lambda match: (-match.score, match.id))
+
+    def _unnamed(self, asked: _Asked, by_words: Mapping[int, float]) -> dict[int, list[list[Any]]]:
+        """Return what the newest views show if few were found by words: what nobody named may be found by its looks."""
+        if len(by_words) >= _RERANKED:
+            return {}
+        newest = self._index.ids[asked.allowed][-_UNNAMED:]
+        return {i: json.loads(things) for i, (things,) in self._columns("briefs", "things", newest.tolist()).items()}
 
     def _docs(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of keyframes that contain each word."""

@@ -180,8 +180,10 @@ def load_sightings(text: str) -> tuple[Sighting, ...]:
 
 
 def _dump_objects(seen: Iterable[Sighting]) -> str:
-    """Return kind, room and pixels of visible objects as JSON: the part of sightings that ranking needs."""
-    return json.dumps([[canonical(s.label.kind), canonical(s.label.room), s.pixels] for s in seen])
+    """Return kind, room, pixels and vector of visible objects as JSON: what ranking needs. An unknown vector is left
+    out."""
+    return json.dumps([[canonical(s.label.kind), canonical(s.label.room), s.pixels, *filter(None, [s.label.vector])]
+                       for s in seen])
 
 
 def camera(position: Point, axis: Point) -> bytes:

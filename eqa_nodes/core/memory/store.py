@@ -154,7 +154,7 @@ class MemoryStore(MemoryReader):
         new = new or (reason == EARLIER and wanted)
         keyframe = self._keyframe(frame, sighted, reason == EARLIER) if new else None
         self._write(frame, keyframe, look.view() if new else None, looked, patrol, self._rooms(seen()))
-        return None if keyframe is None else moved(keyframe, self._maps.outward())
+        return None if keyframe is None else moved(_without_vectors(keyframe), self._maps.outward())
 
     def add_many(self, batch: Iterable[tuple[Keyframe, NoveltyView, np.ndarray]]) -> None:
         """Write keyframes with their views and embeddings (DIMENSIONS,) in one transaction, without their objects.
@@ -350,3 +350,8 @@ def open_file(path: Path, write: bool = False) -> MemoryStore:
     store = MemoryStore(path, write=write)
     store.set_now(time.time_ns())
     return store
+
+
+def _without_vectors(k: Keyframe) -> Keyframe:
+    """Return a view as recall returns it: the vectors of its objects serve the search in the file only."""
+    return replace(k, sightings=tuple(s._replace(label=s.label._replace(vector="")) for s in k.sightings))

@@ -89,7 +89,8 @@ class Detection(NamedTuple):
 
     box: left, top, right, bottom in pixels, the last two exclusive; mask: (H, W) bool, None without a segmenter;
     vector: (D,) float32 of length 1, an embedding of its crop, None without an embedder; text: text read on it;
-    attributes: of ATTRIBUTES those that are known; room: type of the room around it, "" = unknown.
+    attributes: of ATTRIBUTES those that are known; room: type of the room around it, "" = unknown; space: vector space
+    of the vector (core/perception/vectors.py), "" = it cannot be compared with words.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Detection(NamedTuple):
     text: str = ""
     attributes: Mapping[str, str] = {}
     room: str = ""
+    space: str = ""
 
 
 class Detector(Protocol):
@@ -171,7 +173,7 @@ def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]
             finite = d.vector is not None and bool(np.isfinite(d.vector).all())
             kept.append(Detection(printable(d.name[:_NAME]), float(d.score), (left, top, right, bottom),
                                   None if d.mask is None else np.asarray(d.mask, bool), d.vector if finite else None,
-                                  _plain(d.text), _known_attributes(d.attributes), _plain(d.room)))
+                                  _plain(d.text), _known_attributes(d.attributes), _plain(d.room), d.space))
     return kept
 
 

@@ -20,6 +20,7 @@ from eqa_nodes.core.perception.detection import ATTRIBUTES, Detection, Detection
 from eqa_nodes.core.perception.instances import sightings
 from eqa_nodes.core.perception.relations import relations_of
 from eqa_nodes.core.perception.rooms import RoomVotes
+from eqa_nodes.core.perception.vectors import vector_text
 from eqa_nodes.core.ranges import NotNegative, Part, Share, check_ranges
 from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.geometry import Pose2, wrap
@@ -128,7 +129,7 @@ class TrackedInstance:
             if votes := self.facts.get((fact, kind if fact == _STATE else "")):
                 known[fact] = _most_voted(votes)
         return Label(self.id, kind, room, {**known, **({TEXT: d.text} if d.text else {})}, detected,
-                     round(self.sure, 2))
+                     round(self.sure, 2), vector_text(d.space, d.vector))
 
 
 def _most_voted(votes: Mapping[str, float]) -> str:

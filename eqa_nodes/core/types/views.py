@@ -69,7 +69,8 @@ class PlanarScan(NamedTuple):
 class Label(NamedTuple):
     """Description of one labelled instance, from a simulator (privileged) or from a detector (detected).
 
-    score: how sure the detector is of its kind in this look, 0..1; 1 in a simulator's labels.
+    score: how sure the detector is of its kind in this look, 0..1; 1 in a simulator's labels. vector: what it looks
+    like, as text (core/perception/vectors.py), "" = unknown.
     """
 
     instance: int
@@ -78,6 +79,7 @@ class Label(NamedTuple):
     attributes: dict[str, str]  # colour, material, state ("on"), support ("desk"), relation ("on", "in", "above")
     detected: bool = False
     score: float = 1.0
+    vector: str = ""
 
 
 class Sighting(NamedTuple):

@@ -21,7 +21,7 @@ from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 from eqa_nodes.perception import open_detector, perceiver
 from eqa_nodes.runners.opening import check_chain
 from eqa_nodes.testing.contracts import detector_frames
-from tests.fixtures.perceiver_weights import save_weights, seal
+from tests.fixtures.perceiver_weights import save_weights, save_words, seal
 
 
 def opened(folder: Path, **settings: Any) -> Detector:
@@ -218,4 +218,10 @@ def test_hashes_are_those_of_the_files(weights: Path) -> None:
     assert perceiver.weights_folder(str(weights)) == weights
     said = json.loads((weights / "perceiver.json").read_text())
     assert set(said["sha256"]) == {perceiver.NETWORK, perceiver.HEADS}
+    save_words(weights)
+    assert perceiver.weights_folder(str(weights)) == weights
+    (weights / "words.npz").write_bytes(b"other")
+    assert "words.npz has the SHA-256" in error_of(weights)
+    (weights / "words.npz").unlink()
+    assert "words.npz is missing" in error_of(weights)
     assert Detection("cup", 0.5, (0, 0, 1, 1)).attributes == {}

@@ -130,3 +130,9 @@ def test_a_score_that_is_no_share_counts_as_none(said: list[str], score: float) 
     label = Message(instance_id=3, kind="cup", room="kitchen", attributes=["source=detector", "colour=red", *said])
     found = messages.label_table_of(Message(labels=[label]))[3]
     assert found.score == score and found.detected and found.attributes == {"colour": "red"}
+
+
+def test_a_vector_is_no_attribute() -> None:
+    label = Message(instance_id=3, kind="cup", room="", attributes=["detector_vector=eyes gQE=", "source=detector"])
+    found = messages.label_table_of(Message(labels=[label]))[3]
+    assert found.vector == "eyes gQE=" and found.attributes == {}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from eqa_nodes.core.components import VECTOR_SPACES
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore, recall
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.forgetting import ForgetSelection
 from eqa_nodes.core.memory.scoring import by_name
+from eqa_nodes.core.perception.vectors import vector_text
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label
@@ -182,3 +185,41 @@ def test_the_best_view_of_the_second_name_comes_before_further_views_of_the_firs
     found = by_name((("kettle", 0.9), ("mug", 0.8)), {"kettle": [1, 2, 3, 5], "mug": [4]}, seen, worth, 0.15)
     assert {i: (round(value, 3), name) for i, (value, name) in found.items()} == {
         1: (0.9, "kettle"), 4: (0.8, "mug"), 2: (0.75, "kettle"), 3: (0.6, "kettle")}
+
+
+class Stripes:
+    """Words for two entries of a vector: stripes, and windows."""
+
+    def __init__(self, rest: str) -> None:
+        assert rest == "1"
+
+    def fit(self, phrase: str, vectors: np.ndarray) -> np.ndarray | None:
+        entry = 0 if "striped" in phrase else 1 if "window" in phrase else None
+        return None if entry is None else vectors[:, entry]
+
+
+def looking(*entries: float) -> str:
+    return vector_text("stripes 1", np.array(entries, np.float32))
+
+
+def test_what_nobody_named_is_found_by_how_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                    caplog: pytest.LogCaptureFixture) -> None:
+    """Three views of a pillow; only the second is striped and shows a window beside it."""
+    monkeypatch.setitem(VECTOR_SPACES, "stripes", Stripes)
+    boxes = {1: (2, 2, 20, 20), 2: (30, 2, 60, 40)}
+    with closing(MemoryStore(tmp_path / "memory.sqlite", MemoryConfig(embedder="none"))) as store:
+        store.reset("first")
+        for n, (striped, kind) in enumerate(((0.0, "window"), (1.0, "window"), (1.0, "door"))):
+            labels = {1: Label(1, "pillow", "", {}, True, 0.9, looking(striped, 0.0, 1.0 - striped)),
+                      2: Label(2, "window", "", {}, True, 0.9, looking(0.0, 1.0, 0.0) if kind == "window" else "")}
+            kept = store.take(frame((n + 1) * SECOND, Pose2(3.0 * n, 0.0, 0.0), boxes), labels)
+            assert kept is not None and not any(s.label.vector for s in kept.sightings)
+        best, *rest = store.recall(RecallQuery("the striped thing by the window"))
+        assert best.keyframe.id == 2 and "looks like it 9.00" in best.why
+        assert len(rest) == 2 and not store.recall(RecallQuery("the spotted thing"))
+        assert {2, 3} == {item.keyframe.id for item in store.recall(RecallQuery("something striped", 2))}
+    monkeypatch.delitem(VECTOR_SPACES, "stripes")
+    with closing(MemoryStore(tmp_path / "memory.sqlite", MemoryConfig(embedder="none"), write=False)) as store:
+        for _ in range(2):
+            assert len(store.recall(RecallQuery("the striped thing by the window"))) == 3
+    assert caplog.text.count("views are recalled without the vectors of their objects: unknown vector space") == 1
