@@ -58,7 +58,10 @@ class Perception:
         from eqa_nodes.bench.house.questions import house_scenes
         from eqa_nodes.bench.perception.views import MeasuredViews
         from eqa_nodes.config.run import image_size
+        from eqa_nodes.core.errors import ConfigError
 
+        if self.recall < 0:
+            raise ConfigError(f"--recall is {self.recall}: it must be 0 or more")
         console, (width, height) = Console(), image_size(self.image)
         views = MeasuredViews(self.views, width, height, self.depth_noise, self.seed)
         scenes = self.scenes or house_scenes(self.houses, self.seed)

@@ -63,10 +63,23 @@ def test_a_tour_measures_positions_and_numbers(capsys: pytest.CaptureFixture[str
     assert kind == "all" and int(labelled) > 5 and float(recall) > 0.9 and float(off_m) < 0.05 and float(stable) > 0.9
 
 
+def test_recall_is_measured_by_descriptions_with_and_without_vectors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "perception", "--recall", "4", "--detector", "labels", "perceiver", "--scenes", "house:1003",
+                 "--views", "12"]) == 0
+    shown = capsys.readouterr().out
+    rows = {words[0]: list(map(float, words[1:])) for line in shown.splitlines() if (words := line.split())
+            and words[0] in ("labels", "perceiver")}
+    assert "4 descriptions of things in 1 scene" in shown and rows.keys() == {"labels", "perceiver"}
+    assert all(by_names in (0, 25, 50, 75, 100) and 0 < at_random < 100 for by_names, _, at_random in rows.values())
+    by_names, with_vectors, _ = rows["labels"]
+    assert by_names == with_vectors, "labels have no vectors"
+
+
 @pytest.mark.parametrize(("words", "error"), [
     (["--detector", "ears"], "unknown detector 'ears'"), (["--detector", "labels=harsh"], "unknown noise 'harsh'"),
     (["--detector", "labels", "--views", "0"], "views is 0"),
     (["--detector", "labels", "--seed", "-1"], "seed is -1"),
+    (["--detector", "labels", "--recall", "-1"], "--recall is -1"),
     (["--detector", "labels", "--image", "4x4"], "--image is '4x4'"),
     (["--detector", "labels", "--depth-noise", "-1"], "depth_noise is -1"),
     (["--detector", "labels", "--iou", "0"], "least_iou is 0"),
