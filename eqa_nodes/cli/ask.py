@@ -99,7 +99,7 @@ class Asking(KeepsMemory, Sees):
         place = "" if self.recording.history else self.scene or SCENE
         with progress_line(console) as say:
             say("writing", "writing the report")
-            with KeptRun(self.config.folder, self.config.model_name) as kept:
+            with KeptRun(self.config.folder, self.config.model_name, self.config.found_by) as kept:
                 kept.keep(text, place, result)
             written = [*_write_evidence(result, self.evidence or self.config.folder / "evidence"),
                        write_report(self.config.folder), *self._write_clip(result)]

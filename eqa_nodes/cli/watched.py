@@ -97,6 +97,7 @@ def asked_here(stack: ExitStack, config: RunConfig, attach: bool, out: Path | No
     from eqa_nodes.console.questions import Questions, keeping
     from eqa_nodes.core.types.questions import Question
 
-    kept = stack.enter_context(KeptRun(run_folder(out), "" if attach else config.model_name))
+    shown = () if attach else (config.model_name, config.found_by)
+    kept = stack.enter_context(KeptRun(run_folder(out), *shown))
     template = Question("", limits=config.limits, force_guess=config.force_guess)
     return kept, Questions(feed, template, keeping(kept))

@@ -127,6 +127,11 @@ class RunConfig:
         return named_model(self.settings.answerer.model)
 
     @property
+    def found_by(self) -> str:
+        """Name of the detector, from options, file or scene; "" if none is used. Raises ConfigError."""
+        return self.settings.perception.detector.name
+
+    @property
     def robot_body(self) -> RobotModel:
         """The simulated robot. Raises ConfigError for an unknown name and for an invalid image size."""
         lone = usual_robot(self.scene) if self.navigator == ATOMIC else DEFAULT  # Nav2 does not plan over stairs

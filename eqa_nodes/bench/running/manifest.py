@@ -137,11 +137,16 @@ def _flat(config: Mapping[str, object]) -> dict[str, str]:
     return flat
 
 
-def state_manifest(out: Path, dataset: str, samples: Sequence[Sample], model: str = "") -> None:
-    """Write the manifest of a run that grows question by question, with its current questions."""
-    now = _now(RunManifest(dataset, dataset_hash(samples), len(samples), 0, model, {}, asked=model))
-    started = read_manifest(out).started if (out / MANIFEST).exists() else now.started
-    write_json(out / MANIFEST, replace(now, started=started, finished=now.started))
+def state_manifest(out: Path, dataset: str, samples: Sequence[Sample], model: str = "", detector: str = "") -> None:
+    """Write the manifest of a run that grows question by question, with its current questions.
+
+    detector: what found the objects of the newest question, "" = nothing; the manifest lists all of them.
+    """
+    before = read_manifest(out) if (out / MANIFEST).exists() else None
+    found_by = dict.fromkeys(filter(None, (*(detector_of(before).split(", ") if before else ()), detector)))
+    config = {"perception": {"detector.name": ", ".join(found_by)}} if found_by else {}
+    now = _now(RunManifest(dataset, dataset_hash(samples), len(samples), 0, model, config, asked=model))
+    write_json(out / MANIFEST, replace(now, started=before.started if before else now.started, finished=now.started))
 
 
 def _now(manifest: RunManifest) -> RunManifest:

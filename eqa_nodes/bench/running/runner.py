@@ -208,9 +208,9 @@ class KeptRun:
     Raises StorageError if another process writes to it or if the directory contains a run of a benchmark.
     """
 
-    def __init__(self, out: Path, model: str = "") -> None:
-        """model: name of the model, for the manifest; "" = unknown."""
-        self.out, self._model = out, model
+    def __init__(self, out: Path, model: str = "", detector: str = "") -> None:
+        """model, detector: name of the model, and what finds the objects in images, for the manifest; "" = unknown."""
+        self.out, self._model, self._detector = out, model, detector
         if (out / MANIFEST).exists() and (held := read_manifest(out).dataset) != ASKED:
             raise StorageError(f"{out} contains a run of {held or 'a benchmark'}: choose a new directory")
         out.mkdir(parents=True, exist_ok=True)
@@ -230,7 +230,7 @@ class KeptRun:
             save_trace(self.out / file, result.trace)
         samples = [*self._samples, sample]
         write_samples(self.out / SAMPLES, samples)
-        state_manifest(self.out, ASKED, samples, self._model)
+        state_manifest(self.out, ASKED, samples, self._model, self._detector)
         self._writer.append(Prediction(sample.id, result.answer, result.final_pose, file))
         self._samples = samples
         self._asked.add(sample.id)

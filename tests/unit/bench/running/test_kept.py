@@ -31,13 +31,18 @@ def test_questions_are_added_and_reported(tmp_path: Path) -> None:
     alone = write_report(tmp_path).read_text()
     assert "What colour is the sofa?" in alone and "<h1>A question</h1>" in alone
     assert "What it cost" not in alone and "<dt>reference</dt>" not in alone and "unmarked" not in alone
+    assert "objects found by" not in alone
+    for detector in ("perceiver", "perceiver", "onnx"):
+        with KeptRun(tmp_path, "a-model", detector) as kept:
+            kept.keep("Is the oven on?", "house:7", EpisodeResult("", UNSEEN))
     with KeptRun(tmp_path, "a-model") as kept:
-        assert kept.keep("Is the oven on?", "house:7", EpisodeResult("", UNSEEN)) == 1
+        assert kept.keep("Is the oven on?", "house:7", EpisodeResult("", UNSEEN)) == 4
     manifest = read_manifest(tmp_path)
-    assert (manifest.dataset, manifest.questions, manifest.model) == (ASKED, 2, "a-model")
+    assert (manifest.dataset, manifest.questions, manifest.model) == (ASKED, 5, "a-model")
+    assert "objects found by perceiver, onnx" in write_report(tmp_path).read_text()
     assert [sample.question for sample in read_samples(tmp_path / SAMPLES)] == ["What colour is the sofa?",
-                                                                                "Is the oven on?"]
-    assert [p.answer for p in read_predictions(tmp_path).predictions.values()] == [GREY, UNSEEN]
+                                                                                *["Is the oven on?"] * 4]
+    assert [p.answer for p in read_predictions(tmp_path).predictions.values()] == [GREY, *[UNSEEN] * 4]
     both = write_report(tmp_path).read_text()
     assert "What it cost" in both and "nothing of the kind was seen" in both
 
