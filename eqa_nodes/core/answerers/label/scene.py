@@ -19,7 +19,7 @@ from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting, overlap
 LOOKED = 0.8  # coverage from which a room was looked over: objects that were not seen are not there
 HALF = 0.5  # coverage from which most of a room was seen; certainty that nothing in a house was overlooked
 AREA_SURE = 0.7  # a room may be larger than the box of what stands in it
-_SAME, _SLACK_M = 0.5, 0.05  # overlap from which two detected objects of one name are one, boxes this much larger
+_SAME, _SLACK_M = 0.4, 0.05  # overlap from which two detected objects of one name are one, boxes this much larger
 _SEEN = 0.1  # what is less sure to be there was not seen
 _HOUSE = 3  # minimum number of known rooms of a house
 _UNSEEN_M = 2.5  # assumed distance of a room of which nothing was seen
@@ -220,14 +220,17 @@ def _joined(objects: Sequence[Seen]) -> list[Seen]:
     """
     joined: list[Seen] = []
     for obj in objects:
-        same = next((i for i, other in enumerate(joined) if other.kind == obj.kind != TEXT and is_doubtful(obj.sighting)
-                     and is_doubtful(other.sighting) and _shared(obj, other) > _SAME), None)
-        if same is None:
-            joined.append(obj)
-        else:
-            both = (*joined[same].views, *obj.views)
-            joined[same] = _merged(sorted(both, key=lambda pair: (pair[0].stamp_ns, pair[0].id)))
+        while (same := _same_as(obj, joined)) is not None:  # what has grown may reach a third one
+            both = (*joined.pop(same).views, *obj.views)
+            obj = _merged(sorted(both, key=lambda pair: (pair[0].stamp_ns, pair[0].id)))
+        joined.append(obj)
     return joined
+
+
+def _same_as(obj: Seen, others: Sequence[Seen]) -> int | None:
+    """Return the index of another object that is the same one, None without any."""
+    return next((i for i, other in enumerate(others) if other.kind == obj.kind != TEXT and is_doubtful(obj.sighting)
+                 and is_doubtful(other.sighting) and _shared(obj, other) > _SAME), None)
 
 
 def _shared(a: Seen, b: Seen) -> float:

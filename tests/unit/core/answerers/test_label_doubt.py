@@ -140,3 +140,12 @@ def test_two_parts_of_one_thing_are_one() -> None:
     assert rugs(left, right) == "1" and rugs(left, right, other) == "2"
     exact = (s._replace(label=s.label._replace(detected=False, score=1.0)) for s in (left, right))
     assert rugs(*exact) == "2", "a simulator's labels are not joined"
+
+
+def test_parts_are_one_once_a_third_has_joined_two_of_them() -> None:
+    """Front and back of a sofa have nothing in common; the seat has some with both, and more with the back."""
+    front, back, seat = (by_detector(sighted(i, "sofa", "living room", (x, 3.0, 0.4), (side, 2.0, 0.8)), 0.95)
+                         for i, x, side in ((1, 4.0, 0.2), (2, 3.0, 0.4), (3, 3.45, 1.0)))
+    for parts in ((front, back, seat), (seat, front, back), (back, front, seat)):
+        assert ask("How many sofas are in the living room?", *(view(i, NEAR, *parts) for i in (1, 2))).text == "1"
+    assert ask("How many sofas are in the living room?", *(view(i, NEAR, front, back) for i in (1, 2))).text == "2"
