@@ -99,9 +99,8 @@ class Filters:
 
     def _not_guessed(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask without any view: a question that can be guessed needs no exploration."""
-        whole = f"{path.instruction} {pair.question}".strip()
-        guess = self._paid.once(f"{key}/blind", Answer, lambda: self._solver.answer(
-            Question(whole, force_guess=True, seed=self._seed), ()))
+        asked = Question(pair.question, force_guess=True, seed=self._seed, instruction=path.instruction)
+        guess = self._paid.once(f"{key}/blind", Answer, lambda: self._solver.answer(asked, ()))
         right = self._right(pair, guess)
         return FilterCheck("guessed" if right else "not guessed", not right,
                            f"without a view the answer was {guess.text!r}")

@@ -92,11 +92,10 @@ def explora_sample(record: QuestionAttempt, path: ScenePath) -> Sample:
     assert record.pair is not None
     views = [path.views[i] for i in record.viewpoints]
     places = tuple((*view.pose[:2], path.z) for view in views)
-    return Sample(record.id, f"{path.instruction} {record.pair.question}", record.pair.answer, record.pair.alternatives,
+    return Sample(record.id, record.pair.question, record.pair.answer, record.pair.alternatives,
                   record.category, path.scene, path.poses[0], places[0], len(path.actions), path.way_m,
                   viewpoints=places, start_height_m=path.z,
-                  metadata={"instruction": path.instruction, "question": record.pair.question,
-                            "viewpoint_yaws": [view.pose.yaw for view in views]})
+                  instruction=path.instruction, metadata={"viewpoint_yaws": [view.pose.yaw for view in views]})
 
 
 WRITERS: dict[str, Callable[[Path, Sequence[QuestionAttempt], PathOf], None]] = {

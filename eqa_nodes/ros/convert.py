@@ -267,7 +267,8 @@ def watch_event_msg(event: WatchEvent) -> eqa.WatchEvent:
 def question_msg(q: questions.Question) -> eqa.Question:
     """Question -> message."""
     return eqa.Question(text=q.text, id=q.id, choices=list(q.choices), may_explore=q.may_explore,
-                        limits=limits_msg(q.limits), force_guess=q.force_guess, seed=q.seed, show=q.show)
+                        limits=limits_msg(q.limits), force_guess=q.force_guess, seed=q.seed, show=q.show,
+                        instruction=q.instruction)
 
 
 def limits_msg(limits: questions.Limits) -> eqa.Limits:

@@ -212,7 +212,7 @@ def frontiers_of(message: Any) -> tuple[Frontier, ...]:
 def question_of(m: Any) -> Question:
     """Return the question of an eqa_interfaces/Question."""
     return Question(str(m.text), str(m.id), tuple(map(str, m.choices)), bool(m.may_explore), limits_of(m.limits),
-                    bool(m.force_guess), int(m.seed), bool(m.show))
+                    bool(m.force_guess), int(m.seed), bool(m.show), instruction=str(m.instruction))
 
 
 def limits_of(m: Any) -> Limits:

@@ -4,7 +4,7 @@ The published files are not available to us: this is the format that the paper d
 A JSON list with one object per question:
 
     question_id, scene_id, category    texts ("object ..." or "spatial ...": the paper's tables have both)
-    instruction, question, answer      texts; the robot gets the first two in sequence
+    instruction, question, answer      texts; the robot gets the first two
     start_position, start_rotation     Habitat axes: metres; w, x, y, z
     viewpoints                         [{position, rotation}], one or more: where the answer is visible
     geodesic_distance                  metres of the reference path, l of E_score and SPL
@@ -45,15 +45,14 @@ def _sample(record: JsonRecord) -> Sample:
     if not views:
         record.refuse("viewpoints", "is empty: at least one place must show the answer")
     places = tuple(view.position("position") for view in views)
-    instruction, question = record.text("instruction"), record.text("question")
-    return Sample(record.name("question_id"), f"{instruction} {question}", record.text("answer"),
+    return Sample(record.name("question_id"), record.text("question"), record.text("answer"),
                   record.texts("extra_answers"), record.text("category"),
                   scan("mp3d", record.text("scene_id")), record.pose("start_position", "start_rotation"), places[0],
                   record.count("step_length") if "step_length" in record else None,
                   record.length("geodesic_distance"), viewpoints=places,
                   start_height_m=record.position("start_position")[2],
-                  metadata={"instruction": instruction, "question": question,
-                            "viewpoint_yaws": [view.pose("position", "rotation").yaw for view in views]})
+                  instruction=record.text("instruction"),
+                  metadata={"viewpoint_yaws": [view.pose("position", "rotation").yaw for view in views]})
 
 
 def write_explora(file: Path, samples: Sequence[Sample]) -> None:
@@ -67,8 +66,7 @@ def _record(sample: Sample) -> dict[str, Any]:
     yaws, height = facts.get("viewpoint_yaws"), sample.start_height_m
     lacking = [name for name, there in (
         ("start", sample.start is not None), ("reference_metres", sample.reference_metres is not None),
-        ("viewpoints", bool(sample.viewpoints)), ("metadata instruction", isinstance(facts.get("instruction"), str)),
-        ("metadata question", isinstance(facts.get("question"), str)),
+        ("viewpoints", bool(sample.viewpoints)), ("instruction", bool(sample.instruction)),
         ("start_height_m", height is not None),
         ("metadata viewpoint_yaws", isinstance(yaws, list) and len(yaws) == len(sample.viewpoints))) if not there]
     if lacking or sample.start is None or not isinstance(yaws, list) or height is None:
@@ -77,7 +75,7 @@ def _record(sample: Sample) -> dict[str, Any]:
     views = [{"position": position_to_habitat(_in_space(place)), "rotation": rotation_to_habitat(float(turn))}
              for place, turn in zip(sample.viewpoints, yaws, strict=True)]
     return {"question_id": sample.id, "scene_id": sample.scene, "category": sample.category,
-            "instruction": facts["instruction"], "question": facts["question"], "answer": sample.answer,
+            "instruction": sample.instruction, "question": sample.question, "answer": sample.answer,
             "start_position": position_to_habitat((x, y, height)), "start_rotation": rotation_to_habitat(yaw),
             "viewpoints": views, "geodesic_distance": sample.reference_metres,
             **({} if sample.reference_steps is None else {"step_length": sample.reference_steps}),

@@ -16,7 +16,7 @@ from eqa_nodes.core.agent.reporting import CallRecorder, EpisodeContext, Reporte
 from eqa_nodes.core.agent.resolving import needs_resolving, read_as, resolve
 from eqa_nodes.core.agent.stopping import Answers, Stop
 from eqa_nodes.core.agent.strategies import strategy_of
-from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.answerers.common import check_asked
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.ledger import Ledger, check_limits, limit_in, limit_in_words
 from eqa_nodes.core.protocols import Ports
@@ -61,7 +61,7 @@ class Episode:
         """Return the answer. A failure is returned as an answer with error code, message and what was found so far."""
         self.report.begin()
         try:
-            check_question(self.question.text)
+            check_asked(self.question)
             check_limits(self.question.limits)
             if self.config.ask_back:
                 resolved = resolve(self.question, self.context.ports.memory, self.person, self._not_understood())

@@ -16,8 +16,9 @@ from eqa_nodes.core.agent.config import ASKING, AgentConfig
 from eqa_nodes.core.agent.episode import Episode
 from eqa_nodes.core.agent.resolving import read_as
 from eqa_nodes.core.agent.stopping import make_stop
-from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.answerers.common import check_asked
 from eqa_nodes.core.errors import EqaError, ErrorCode, QueueFull
+from eqa_nodes.core.language.directions import split_directions
 from eqa_nodes.core.language.english import wish
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.inquiries import GO
@@ -57,7 +58,7 @@ class Agent:
         limits = question.limits
         limits = limits._replace(tokens=_tighter(limits.tokens, self.config.max_tokens),
                                  money=_tighter(limits.money, self.config.max_money))
-        return Episode(self.ports, self.config, self._stop, with_wish(question._replace(limits=limits)), listener,
+        return Episode(self.ports, self.config, self._stop, as_meant(question._replace(limits=limits)), listener,
                        canceled, self._drive, turn)
 
     def cancel(self) -> None:
@@ -71,9 +72,15 @@ def _tighter(a: T, b: T) -> T:
     return min(a, b) if a and b else a or b
 
 
-def with_wish(question: Question) -> Question:
-    """Return the question with a request to show something rephrased: "Show me the mug" -> "Where is the mug?"
+def as_meant(question: Question) -> Question:
+    """Return the question without directions in its text, which are stated apart, and a wish to see something as one.
+
+    "Go to the kitchen. Is the oven off?" -> directions, and "Is the oven off?"; "Show me the mug" -> "Where is the
+    mug?".
     """
+    if not question.instruction:
+        directions, text = split_directions(question.text)
+        question = question._replace(text=text, instruction=directions)
     text = "" if question.choices else wish(question.text)
     return question._replace(text=text, show=True) if text else question
 
@@ -107,7 +114,7 @@ class WaitingQuestion:
         if self._begun:
             enough = not episode.ledger.reached() and episode.strategy.answered()
         else:
-            check_question(episode.question.text)
+            check_asked(episode.question)
             if (refused := episode.memory.refused()) is not None:
                 self._hopeless = refused.abstained and episode.unclear(refused=True)
                 return None if self._hopeless else refused

@@ -9,6 +9,7 @@ from eqa_nodes.core.agent.person import Dialogue
 from eqa_nodes.core.answerers.common import labelled
 from eqa_nodes.core.language.ambiguity import Ambiguity, ambiguity, known_of
 from eqa_nodes.core.language.bad_input import unreadable
+from eqa_nodes.core.language.directions import destination
 from eqa_nodes.core.language.query import MEANT
 from eqa_nodes.core.language.understanding import understand
 from eqa_nodes.core.protocols import ViewMemory
@@ -21,8 +22,9 @@ _TIMES = 2  # maximum number of inquiries about the meaning of one question
 
 
 def read_as(question: Question) -> str:
-    """Return the question as the parser understood it, in words; "" if it did not."""
-    return "" if unreadable(question.text) else understand(question.text).said
+    """Return the question as the parser understood it, in words, and where its directions end; "" if it did not."""
+    said, room = "" if unreadable(question.text) else understand(question.text).said, destination(question.instruction)
+    return f"{said}; the directions end in the {room}" if said and room else said
 
 
 def suggestions(question: Question) -> tuple[str, ...]:

@@ -165,6 +165,7 @@ class RoleModels:
 
 
 T = TypeVar("T")
+DIRECTIONS = "Directions to the place that it is about"
 NO_ANSWER = "the views do not answer the question"
 
 
@@ -248,7 +249,7 @@ class PromptedModel:
 
     def _guess(self, question: Question) -> ReadReply:
         """Return a guess without views. The next guess at the same question reuses it, so that it is not paid twice."""
-        key = question.text, question.choices, question.seed
+        key = question.text, question.instruction, question.choices, question.seed
         if (guessed := self._guessed.pop(key, None)) is None:
             guessed = self._guessed[key] = self.ask("blind", question, (), partial(
                 read_answer, question=question, views=0), prose=partial(read_prose, question=question, views=0))
@@ -284,6 +285,8 @@ def _as_data(question: Question, in_other_words: bool) -> str:
     text = check_question(question.text)
     understood = understand(text).said if in_other_words else ""
     lines = [json.dumps(text), *([f"The question asks: {json.dumps(understood)}"] if understood else ())]
+    if question.instruction:
+        lines.append(f"{DIRECTIONS}: {json.dumps(question.instruction)}")
     if question.choices:
         lines.append(f"One of these options, word for word, is the answer: {json.dumps(question.choices)}")
     return "\n".join(("<question>", *lines, "</question>"))

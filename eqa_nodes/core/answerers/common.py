@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eqa_nodes.core.answerers.letters import named_letter, spoken
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language.bad_input import improper, unreadable
+from eqa_nodes.core.language.directions import bad_directions
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.times import times_asked
 from eqa_nodes.core.types.questions import (
@@ -66,6 +67,13 @@ def check_question(text: str) -> str:
     if why := unreadable(stripped):
         raise BadQuestion(why)
     return stripped
+
+
+def check_asked(question: Question) -> None:
+    """Raise BadQuestion for an unreadable question, and for directions that cannot be followed."""
+    check_question(question.text)
+    if why := bad_directions(question.instruction):
+        raise BadQuestion(why)
 
 
 def says_nothing(text: str) -> bool:

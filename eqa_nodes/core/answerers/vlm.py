@@ -66,7 +66,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return kinds of room from REGIONS, the likeliest first; none if any would do. One call."""
-        asked = Question(question.text, seed=question.seed, account=question.account)  # options are not sent
+        asked = question._replace(choices=())
         return self._asker.ask("regions", asked, (), read_regions, ())
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:

@@ -45,8 +45,7 @@ class Thing(NamedTuple):
         kind = plural(kind) if self.number > 1 or self.quantifier in ("all", "the") else kind
         count = number_word(self.number) if self.number else ""
         words = " ".join(filter(None, (count, looks, kind)))
-        if self.support is not None:
-            words += f" {self.relation} the {self.support.name}"
+        words += f" {self._place}" if self._place else ""
         if self.other_room:
             return f"{words} between the {self.room} and the {self.other_room}"
         words += f" in the {self.room}" if self.room else ""
@@ -86,9 +85,15 @@ class Thing(NamedTuple):
     @property
     def looks(self) -> str:
         """State, colour, material and place in words: "on", "red", "on the desk in the study"."""
-        place = f"{self.relation} the {self.support.name}" if self.support is not None else ""
         room = f"in the {self.room}" if self.room else ""
-        return " ".join(filter(None, (self.size, self.state, self.colour, self.material, place, room)))
+        return " ".join(filter(None, (self.size, self.state, self.colour, self.material, self._place, room)))
+
+    @property
+    def _place(self) -> str:
+        if self.support is None:
+            return ""
+        second = f" and the {self.other_support.name}" if self.other_support is not None else ""
+        return f"{self.relation} the {self.support.name}{second}"
 
 
 class Query(NamedTuple):

@@ -45,7 +45,8 @@ class Limits(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question. choices: the options of a multiple-choice benchmark, else empty.
+    """A question. choices: the options of a multiple-choice benchmark, else empty. instruction: directions to the place
+    that it is about ("Walk through the hallway and enter the kitchen."), "" = none.
 
     show: drive to the best evidence after the answer, unless may_explore is False. account: charged for the calls of a
     model; None: no limit, and costs are not counted.
@@ -60,6 +61,7 @@ class Question(NamedTuple):
     seed: int = 0
     show: bool = False
     account: CallAccount | None = None
+    instruction: str = ""
 
 
 class ViewAssessment(NamedTuple):

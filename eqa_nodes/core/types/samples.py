@@ -40,7 +40,7 @@ class Sample:
     measured to the nearest of them, and target is the first.
     reference_steps / reference_metres: l of the path metrics, None if the dataset has none. choices: the options of
     a multiple-choice question; `answer` is then the text of the right option. metadata: further fields of the dataset,
-    as plain JSON.
+    as plain JSON. instruction: directions to the place that the question is about (ExploraQA), "" = none.
     """
 
     id: str
@@ -59,10 +59,12 @@ class Sample:
     metadata: Mapping[str, object] = field(default_factory=dict)
     viewpoints: tuple[Point, ...] = ()
     start_height_m: float | None = None
+    instruction: str = ""
 
     def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
         """Return the question for the agent, without the ground truth."""
-        return Question(self.question, self.id, self.choices, True, self.limited(limits), force_guess, self.seed)
+        return Question(self.question, self.id, self.choices, True, self.limited(limits), force_guess, self.seed,
+                        instruction=self.instruction)
 
     def limited(self, limits: Limits) -> Limits:
         """Return the limits, with the poses that the data set allows if that is less."""

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.advice import NOT_KNOWN
+from eqa_nodes.core.answerers.asker import DIRECTIONS
 from eqa_nodes.core.answerers.label.answers import RuleAnswer, in_choices
 from eqa_nodes.core.answerers.label.home import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.language.directions import at_destination
 from eqa_nodes.core.language.english import COLOURS
 from eqa_nodes.core.language.query import Query
 from eqa_nodes.core.language.rooms import is_room
@@ -106,7 +108,8 @@ def _question(written: str, seed: int) -> Question:
     """Parse the question, and the options of a multiple-choice one."""
     first, *more = written.splitlines()
     choices = next((json.loads(line[line.index("["):]) for line in more if line.startswith("One of these options")), ())
-    return Question(json.loads(first), choices=tuple(choices), seed=seed)
+    said = next((line.partition(": ")[2] for line in more if line.startswith(DIRECTIONS)), '""')
+    return Question(json.loads(first), choices=tuple(choices), seed=seed, instruction=json.loads(said))
 
 
 def _pictures(parts: Sequence[str | bytes]) -> tuple[ShownPicture, ...]:
@@ -214,7 +217,7 @@ def in_plain_rooms(text: str) -> str:
 
 def asked_in(question: Question) -> Query:
     """Parse a question with rooms named by their kind alone."""
-    return query_of(in_plain_rooms(question.text))
+    return at_destination(query_of(in_plain_rooms(question.text)), question.instruction)
 
 
 def usual_rooms(question: Question) -> list[RankedRegion]:
@@ -230,14 +233,14 @@ def listed(room: str) -> str:
 def found_in(views: Sequence[Keyframe], question: Question, limits: SightLimits) -> RuleAnswer | None:
     """Return the answer from views, with the confidence that the model states; None if they give none."""
     scene = LabelScene(views)
-    found, share = look_up(scene, query_of(question.text)), 1.0
-    plain = in_plain_rooms(question.text)
-    if found is None and plain != question.text:
-        found, share = look_up(scene, query_of(plain)), limits.any_room
+    asked, plain = at_destination(query_of(question.text), question.instruction), asked_in(question)
+    found, share = look_up(scene, asked), 1.0
+    if found is None and plain != asked:
+        found, share = look_up(scene, plain), limits.any_room
     if found is None:
         return None
     sure = cautious(found.confidence * share, limits)
-    if found.text.startswith("no") and _by_absence(query_of(plain)):
+    if found.text.startswith("no") and _by_absence(plain):
         sure = min(sure, limits.surest_no)
     return in_choices(found._replace(confidence=sure), question.choices)
 

@@ -132,7 +132,8 @@ def explora(**changes: Any) -> dict[str, Any]:
 def test_exploraqa_tells_instruction_and_question_and_keeps_all_viewpoints(tmp_path: Path) -> None:
     explora_file(tmp_path, "train").write_text(json.dumps([explora()]))
     one, = open_dataset("exploraqa", folder=tmp_path, split="train")
-    assert one.question == "Go to the bed. What is on it?"
+    assert (one.instruction, one.question) == ("Go to the bed.", "What is on it?")
+    assert one.as_question().instruction == one.instruction
     assert one.viewpoints == ((2.0, -4.0, 0.5), (9.0, -1.0, 0.5)) and one.target == (2.0, -4.0, 0.5)
     assert one.metadata["viewpoint_yaws"] == pytest.approx([0, math.pi / 2])
     assert one.reference_metres == 10.4 and one.reference_steps is None
@@ -145,10 +146,9 @@ def test_exploraqa_tells_instruction_and_question_and_keeps_all_viewpoints(tmp_p
 @FUZZ
 def test_exploraqa_round_trip(tmp_path: Path, views: list[tuple[float, float, float, float]], yaw: float,
                               metres: float, steps: int | None, also: list[str]) -> None:
-    sample = Sample("q", "Go. What?", "x", tuple(also), "spatial", "habitat:mp3d/s", Pose2(1.5, -2.0, yaw),
+    sample = Sample("q", "What?", "x", tuple(also), "spatial", "habitat:mp3d/s", Pose2(1.5, -2.0, yaw),
                     views[0][:3], steps, metres, start_height_m=0.25, viewpoints=tuple(v[:3] for v in views),
-                    metadata={"instruction": "Go.", "question": "What?",
-                              "viewpoint_yaws": [v[3] for v in views]})
+                    instruction="Go.", metadata={"viewpoint_yaws": [v[3] for v in views]})
     file = tmp_path / "exploraqa-train.json"
     write_explora(file, [sample])
     back, = read_explora(file)

@@ -57,7 +57,8 @@ def test_accepted_questions_read_back_as_exploraqa(tmp_path: Path) -> None:
     file = whole(tmp_path, Model(), "exploraqa")
     path = read_path(tmp_path, 0)
     for sample in READERS["exploraqa"](file):
-        assert sample.question.startswith("Go through the door. Stop at the desk. What stands")
+        assert sample.question.startswith("What stands")
+        assert sample.instruction == "Go through the door. Stop at the desk."
         assert len(sample.viewpoints) == len(path.views) and sample.reference_metres == path.way_m >= 5.0
         assert all(math.dist(place[:2], path.poses[-1][:2]) <= 3.0 for place in sample.viewpoints)
     yaws = [view.pose.yaw for view in path.views]

@@ -13,6 +13,7 @@ from eqa_nodes.core.answerers.label.home import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
+from eqa_nodes.core.language.directions import at_destination
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.language.query import Query, Thing
 from eqa_nodes.core.language.understanding import query_of, understand
@@ -60,7 +61,7 @@ class LabelAnswerer:
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return the rooms that the question names, else those where such objects usually are."""
-        return regions_for(query_of(check_question(question.text)))
+        return regions_for(_asked(question))
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge every view separately.
@@ -68,14 +69,14 @@ class LabelAnswerer:
         For what only several views can settle (counts, lists), `enough` says that this view is worth an answer; the
         answer's own confidence then says whether the views together were.
         """
-        asked = query_of(check_question(question.text))
+        asked = _asked(question)
         regions = regions_for(asked)
         self._note(views)
         return [_assessed(view, asked, regions) for view in views]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from what the items' views sighted; without items, or to force a guess, by what is usual in homes."""
-        asked = query_of(check_question(question.text))
+        asked = _asked(question)
         views = [item.keyframe for item in items]
         self._note(views)
         scene = LabelScene(views)
@@ -98,6 +99,11 @@ class LabelAnswerer:
 
     def _note(self, views: Sequence[Keyframe]) -> None:
         self._shown |= {s.label.detected for view in views for s in view.sightings}
+
+
+def _asked(question: Question) -> Query:
+    """Return what is asked; a room that only the directions name is that of the thing. Raises BadQuestion."""
+    return at_destination(query_of(check_question(question.text)), question.instruction)
 
 
 def _in_another_room(scene: LabelScene, asked: Query) -> RuleAnswer | None:

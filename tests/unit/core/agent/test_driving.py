@@ -10,7 +10,7 @@ import pytest
 
 from eqa_nodes.core.agent.driving import BoundedNavigator, DriveExecutor
 from eqa_nodes.core.agent.person import Dialogue, Permission
-from eqa_nodes.core.agent.questions import Agent, with_wish
+from eqa_nodes.core.agent.questions import Agent, as_meant
 from eqa_nodes.core.errors import ErrorCode, NavigationError
 from eqa_nodes.core.language.english import wish
 from eqa_nodes.core.protocols import Ports
@@ -211,13 +211,20 @@ SEEN_FROM = Pose2(3.0, 1.0, 0.5)
     ("What does the show me?", ""), ("Is there a note that says take me to the moon?", "")])
 def test_wishes(text: str, asks: str) -> None:
     assert wish(text) == asks
-    question = with_wish(Question(text))
+    question = as_meant(Question(text))
     assert (question.text, question.show) == ((asks, True) if asks else (text, False))
 
 
 def test_options_of_a_benchmark_are_no_wish() -> None:
     question = Question("Show me the mug", choices=("here", "there"))
-    assert with_wish(question) is question
+    assert as_meant(question) == question
+
+
+def test_directions_in_a_question_are_stated_apart() -> None:
+    question = as_meant(Question("Go to the kitchen. Show me the mug", choices=()))
+    assert (question.text, question.instruction, question.show) == ("Where is the mug?", "Go to the kitchen.", True)
+    given = Question("Stop. Is it on?", instruction="Enter the study.")
+    assert as_meant(given) == given
 
 
 @dataclass

@@ -1,0 +1,97 @@
+"""Directions to the place that a question is about: "Walk through the hallway and stop in the kitchen by the oven."."""
+
+from __future__ import annotations
+
+import re
+
+from eqa_nodes.core.language.bad_input import LONGEST as _PART
+from eqa_nodes.core.language.bad_input import improper, unreadable
+from eqa_nodes.core.language.english import normalise, singular
+from eqa_nodes.core.language.query import Query
+from eqa_nodes.core.language.rooms import room_words
+from eqa_nodes.core.language.vocabulary import entries
+
+LONGEST = 2000  # characters of directions that are read
+_QUALIFIERS = frozenset(entries("room_qualifiers"))
+_WORDS = 3  # maximum number of words in the name of a room
+_LEFT = re.compile(r"\b(?:before (?:entering|reaching|you (?:enter|reach))|(?:do not|dont|without) enter(?:ing)?|exit|"
+                   r"leave|out of|from|begin in|start in|past)$")
+_PLACED = ("where", "room", "area")  # forms whose answer is a place, or a room itself
+_SENTENCE = re.compile(r"(?<=[.?!])\s+")
+_MOVES = re.compile(
+    r"^(?:(?:please|then|first|now|next) )*(?:to (?:get|reach|find)|go|walk|exit|leave|enter|turn|head|begin|start|"
+    r"stop|wait|take|continue|move|proceed|make|follow|climb|pass|cross|step|face|keep)\b", re.IGNORECASE)
+_LEAD_IN = re.compile(
+    r"^(?:(?:and|then|also|finally|by the way|after that|once (?:you(?:'re| are)? )?(?:there|arrived?|inside)|"
+    r"once you(?:'ve| have) arrived|(?:while|when) (?:you(?:'re| are) )?(?:there|you arrive|you get there)|"
+    r"you might (?:wonder|ask(?: yourself)?)|i (?:wonder|would like to know|want to know)|"
+    r"(?:can|could|would|will) you (?:please )?(?:tell me|check|say|find out|see)|do you know|please tell me|tell me|"
+    r"check|find out)(?:[,:]\s*|\s+))+", re.IGNORECASE)
+_HERE = re.compile(r"\b(?:in this (?:room|area|space|place)|in here|in there)\b", re.IGNORECASE)
+_WHETHER = re.compile(r"^(?:if|whether) (.+?) (is|are|was|were|has|have|can) (.*)$", re.IGNORECASE)
+
+
+def split_directions(text: str) -> tuple[str, str]:
+    """Return directions and question of a text that has both: "Go to the kitchen. Is the oven off?".
+
+    Directions are all sentences before the last one if the first of them says how to move. The question then loses
+    words that lead to it ("While you're there, can you tell me ..."). A text without directions stays as it is.
+    """
+    sentences = _SENTENCE.split(text.strip())
+    if len(sentences) < 2 or not _MOVES.match(sentences[0]) or "?" in "".join(sentences[:-1]):
+        return "", text
+    asked = _LEAD_IN.sub("", sentences[-1].replace("’", "'")).strip()
+    if whether := _WHETHER.match(asked):
+        asked = f"{whether[2]} {whether[1]} {whether[3]}"
+    asked, directions = asked.rstrip(".!? ") + "?" if asked else sentences[-1], " ".join(sentences[:-1])
+    if room := destination(directions):
+        asked = _HERE.sub(f"in the {room}", asked)
+    return directions, asked[:1].upper() + asked[1:]
+
+
+def bad_directions(text: str) -> str:
+    """Return in one sentence why a text cannot be followed as directions; "" if it can, and for an empty one."""
+    if not text.strip():
+        return ""
+    if len(text) > LONGEST:
+        return f"The directions have {len(text)} characters; please give them in at most {LONGEST}."
+    parts = (text[i:i + _PART] for i in range(0, len(text), _PART))
+    why = next(filter(None, map(unreadable, parts)), "") or improper(text)
+    return why.replace("The question contains", "The directions contain").replace("this question", "the directions")
+
+
+def rooms_along(text: str) -> tuple[str, ...]:
+    """Return the rooms that directions lead into, in order; not those that they leave, pass, or stop in front of."""
+    found: list[str] = []
+    for sentence in re.split(r"[.;,!?]|\bthen\b|\band\b", text):
+        words, i = normalise(sentence).split(), 0
+        while i < len(words):
+            name, length = _room_at(words, i)
+            if name and not _LEFT.search(" ".join(words[:i])):
+                found.append(name)
+            i += length or 1
+    return tuple(found)
+
+
+def _room_at(words: list[str], i: int) -> tuple[str, int]:
+    """Return the room that begins at a word, and its number of words; "" and 0 for none. The longest name wins."""
+    for n in range(min(_WORDS, len(words) - i), 0, -1):
+        *before, last = words[i:i + n]
+        name = " ".join((*before, singular(last)))
+        known = name in room_words() or (set(before) <= _QUALIFIERS and singular(last) in room_words())
+        if known and name != "room":
+            return name, n
+    return "", 0
+
+
+def destination(text: str) -> str:
+    """Return the room in which directions end, "" if they name none."""
+    return next(reversed(rooms_along(text)), "")
+
+
+def at_destination(query: Query, directions: str) -> Query:
+    """Return a question that names no room as one about the room in which the directions end."""
+    room = destination(directions)
+    if not room or query.rooms or not query.things or query.form in _PLACED or query.parts or query.compared:
+        return query
+    return query._replace(things=(query.things[0]._replace(room=room), *query.things[1:]))
