@@ -99,9 +99,8 @@ def test_colour_state_and_room_travel_through_the_graph_to_the_last_bit(tmp_path
     assert seen and all(label.detected and label.room == "kitchen" for label in seen)
     assert {label.attributes["state"] for label in seen} <= {"full", "on"}
     assert here.answer.receipt.privileged == () and not any(k.privileged for k in here.trace.keyframes)
-    vectors = [things for side in ("here", "there") for file in (tmp_path / side / "memory").glob("*.sqlite")
-               for things in (_things(file),)]
-    assert vectors[0] == vectors[1] and '"perceiver ' in vectors[0][0]
+    in_process, in_graph = (_things(next((tmp_path / side / "memory").glob("*.sqlite"))) for side in ("here", "there"))
+    assert in_process == in_graph and any('"perceiver ' in things for things in in_process)
 
 
 def _things(file: Path) -> list[str]:

@@ -28,7 +28,7 @@ transforms = st.builds(lambda p, z: p.transform(z), pose2, number)
 texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
 labels = st.builds(views.Label, st.integers(1, 65535), texts, texts,
                    st.dictionaries(texts.filter(lambda t: "=" not in t), texts, max_size=3), st.booleans(),
-                   st.floats(0, 1))
+                   st.floats(0, 1), texts)
 points = st.tuples(number, number, number)
 pixel = st.integers(0, 4000)
 sightings = st.builds(views.Sighting, labels, st.integers(0, 10**6), st.tuples(pixel, pixel, pixel, pixel), points,
@@ -43,7 +43,7 @@ areas = st.lists(st.tuples(number, number), max_size=5).map(tuple)
 counts, amounts = st.integers(0, 2**32 - 1), st.floats(0, 1e9)
 limits = st.builds(questions.Limits, counts, amounts, amounts, counts, areas, counts, amounts, counts)
 asked = st.builds(questions.Question, texts, texts, st.lists(texts, max_size=4).map(tuple), st.booleans(), limits,
-                  st.booleans(), st.integers(0, 2**64 - 1), st.booleans())
+                  st.booleans(), st.integers(0, 2**64 - 1), st.booleans(), instruction=texts)
 
 
 def over_the_wire(message: object) -> object:
