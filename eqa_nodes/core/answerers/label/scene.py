@@ -28,6 +28,7 @@ _RIVAL_M, _DOUBTFUL_M = 0.8, 1.5  # a second door as near as this may be meant; 
 _TURNED_RAD = 1.0  # minimum turn between views that show different parts of a room
 _OTHER_PLACE_M, _COUNTED_ONCE = 0.75, 0.6  # distance of a second place; certainty of a number seen from only one
 _RECENT_NS = 600 * 10 ** 9
+_FRONT = "front door"  # lies between no two rooms
 _COMPUTED = ("relation", "support")  # from the boxes of detected objects, which grow: an earlier value is no doubt
 _NOT_FURNITURE = frozenset(("door", "window", "curtain", "rug", "front door", "bath mat", "doormat", "yoga mat"))
 _FURNITURE_M = 0.4  # what is no larger is hardly furniture, if it is not known to stand on the floor
@@ -178,8 +179,10 @@ class LabelScene:
         """
         rooms = [room for room in (ref.room, ref.other_room) if room]
         off = {t.instance: sum(self._off(room, t) for room in rooms) for t in self._doors}
-        doors = sorted(self._doors, key=lambda t: (off[t.instance], t.instance))
-        mine = [t for t in doors if any(t.room in self.rooms(room) for room in rooms)]
+        inner = [t for t in self._doors if not (ref.other_room and normalise(t.kind) == _FRONT)]
+        doors = sorted(inner, key=lambda t: (off[t.instance], t.instance))
+        mine = [t for t in doors if any(t.room in self.rooms(room) for room in rooms)
+                and all(self._off(room, t) <= _UNSEEN_M for room in rooms)]
         if not mine and not ref.other_room:
             mine = [t for t in doors if off[t.instance] < _UNSEEN_M]  # labelled by the room on its other side
         if not mine:

@@ -120,6 +120,18 @@ def test_a_door_between_rooms_is_told_by_what_was_seen_of_both() -> None:
     assert sure.text == "yes"
 
 
+@pytest.mark.parametrize("kind", ["front door", "door"])
+def test_the_front_door_and_one_far_from_a_room_are_not_between_two(kind: str) -> None:
+    way_in = sighted(1, kind, "hallway", (0.0, 0.0, 1.0), (0.9, 0.05, 2.0), colour="blue", state="closed")
+    bench = sighted(2, "bench", "hallway", (0.0, 3.0, 0.3), (1.0, 0.4, 0.6))
+    bath = sighted(3, "bathtub", "bathroom", (0.0, 6.0, 0.3), (1.6, 0.7, 0.6))
+    item = Recalled(view(1, Pose2(0.0, 1.5, -1.57), way_in, bench, bath), 1.0, "")
+    assert LabelAnswerer().answer(Question("Is the door between the bathroom and the hallway white or blue?"),
+                                  (item,)).abstained
+    alone = LabelAnswerer().answer(Question(f"What colour is the {kind} in the hallway?"), (item,))
+    assert alone.text == "blue"
+
+
 def test_evidence_is_the_view_with_most_pixels_of_the_target() -> None:
     far = view(7, Pose2(0.0, -3.0, 1.57), LIVING_ROOM[0]._replace(pixels=60))
     got = LabelAnswerer().answer(Question("What color is the sofa?"), (Recalled(far, 9.0, ""), *ITEMS))
