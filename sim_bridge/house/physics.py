@@ -18,6 +18,7 @@ from scipy.sparse import csgraph
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.robot import RobotModel
+from sim_bridge.house.clearance import clearance_at, keeps_clear
 from sim_bridge.house.scene import House, HouseObject, ObjectPart, Opening
 from sim_bridge.walker import SUBSTEP_M, At, advance
 
@@ -87,10 +88,14 @@ class FreeSpace:
         inside = np.maximum(u, v) <= 1 if part.shape == "box" else u * u + v * v <= 1
         solid[r0:r1, c0:c1] |= inside
 
-    def clearance(self, x: np.ndarray | float, y: np.ndarray | float) -> np.ndarray:
+    def clearance(self, x: float, y: float) -> float:
         """Return the distance in metres to the nearest solid object (negative inside), bilinear between cells."""
-        fx = np.clip((np.asarray(x, float) - self._x0) / CELL_M - 0.5, 0, self.clearance_m.shape[1] - 1.001)
-        fy = np.clip((np.asarray(y, float) - self._y0) / CELL_M - 0.5, 0, self.clearance_m.shape[0] - 1.001)
+        return clearance_at(self.clearance_m, (self._x0, self._y0), CELL_M, float(x), float(y))
+
+    def clearances(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the clearance (n,) at points, as `clearance` does to the last bit."""
+        fx = np.clip((x - self._x0) / CELL_M - 0.5, 0, self.clearance_m.shape[1] - 1.001)
+        fy = np.clip((y - self._y0) / CELL_M - 0.5, 0, self.clearance_m.shape[0] - 1.001)
         ix, iy = fx.astype(np.int64), fy.astype(np.int64)
         fx, fy = fx - ix, fy - iy
         d = self.clearance_m
@@ -99,7 +104,7 @@ class FreeSpace:
 
     def free(self, x: float, y: float, radius_m: float) -> bool:
         """Return whether a robot of this radius can stand at a point."""
-        return math.isfinite(x) and math.isfinite(y) and bool(self.clearance(x, y) >= radius_m)
+        return math.isfinite(x) and math.isfinite(y) and self.clearance(x, y) >= radius_m
 
     def nearest_free(self, x: float, y: float, radius_m: float) -> Point | None:
         """Return the nearest cell centre of the largest free area; None if nothing is free."""
@@ -132,7 +137,7 @@ class FreeSpace:
         into = dx * gx + dy * gy
         if into < 0:
             dx, dy = dx - into * gx, dy - into * gy
-        lack = radius - float(self.clearance(x + dx, y + dy))
+        lack = radius - self.clearance(x + dx, y + dy)
         if lack > 0:
             dx, dy = dx + (lack + 1e-4) * gx, dy + (lack + 1e-4) * gy
         small = math.hypot(dx, dy) < 0.15 * hop or math.hypot(dx, dy) > 1.5 * hop
@@ -140,8 +145,8 @@ class FreeSpace:
 
     def _uphill(self, x: float, y: float) -> Point:
         """Return the unit direction away from the nearest obstacle."""
-        gx = float(self.clearance(x + CELL_M, y) - self.clearance(x - CELL_M, y))
-        gy = float(self.clearance(x, y + CELL_M) - self.clearance(x, y - CELL_M))
+        gx = self.clearance(x + CELL_M, y) - self.clearance(x - CELL_M, y)
+        gy = self.clearance(x, y + CELL_M) - self.clearance(x, y - CELL_M)
         norm = math.hypot(gx, gy)
         return (gx / norm, gy / norm) if norm > 1e-9 else (0.0, 0.0)
 
@@ -172,7 +177,7 @@ class FreeSpace:
     def sees(self, a: Point, b: Point, radius: float) -> bool:
         """Return whether the robot can drive straight from a to b."""
         n = max(2, math.ceil(math.dist(a, b) / CELL_M) + 1)
-        return bool((self.clearance(np.linspace(a[0], b[0], n), np.linspace(a[1], b[1], n)) >= radius - SLACK_M).all())
+        return keeps_clear(self.clearance_m, (self._x0, self._y0), CELL_M, a, b, n, radius - SLACK_M)
 
     def nodes(self, radius: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the free nodes of the path grid: (rows, columns) bool, and (n, 2) their map positions in row order.
@@ -208,7 +213,7 @@ class _PathGraph:
         i, j = (np.concatenate([e[k] for e in edges]) for k in (0, 1))
         length = np.hypot(*(self._points[i] - self._points[j]).T)
         middle = (self._points[i] + self._points[j]) / 2
-        ok = space.clearance(middle[:, 0], middle[:, 1]) >= radius - SLACK_M
+        ok = space.clearances(middle[:, 0], middle[:, 1]) >= radius - SLACK_M
         n = len(self._points)
         self._graph = sparse.csr_array((length[ok], (i[ok], j[ok])), shape=(n, n))
         self._area = csgraph.connected_components(self._graph, directed=False)[1]

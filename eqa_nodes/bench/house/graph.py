@@ -73,7 +73,7 @@ def _spread(place: HouseWorld, room: Room, occupied: list[tuple[float, float]]) 
     space = place.space(RobotModel())
     grid = [(room.x0 + (i + 0.5) * _GRID_M, room.y0 + (j + 0.5) * _GRID_M)
             for i in range(int((room.x1 - room.x0) / _GRID_M)) for j in range(int((room.y1 - room.y0) / _GRID_M))]
-    roomy = sorted(((-min(float(space.clearance(x, y)), 0.8), x, y) for x, y in grid))
+    roomy = sorted(((-min(space.clearance(x, y), 0.8), x, y) for x, y in grid))
     found: list[tuple[float, float]] = []
     for clearance, x, y in roomy:
         if -clearance < ROOM_M:

@@ -14,7 +14,7 @@ _VECTOR = 3  # place of the vector in what a view shows
 _LOG = logging.getLogger(__name__)
 
 
-class Looks:
+class ViewLooks:
     """The words of the vector spaces in a memory, opened when they are first needed."""
 
     def __init__(self) -> None:

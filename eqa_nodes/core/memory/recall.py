@@ -26,7 +26,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.ledger import PEOPLE, patrols, running_since
-from eqa_nodes.core.memory.looks import Looks
+from eqa_nodes.core.memory.looks import ViewLooks
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.present import PresentState
 from eqa_nodes.core.memory.rows import TIERS, tier
@@ -108,7 +108,7 @@ class Recaller:
                  names: NameIndex) -> None:
         self._db, self._index, self._maps, self.embedder = db, index, maps, embedder
         self.until_ns = FOR_EVER
-        self._names, self._looks = names, Looks()
+        self._names, self._looks = names, ViewLooks()
         made_by = db.value("SELECT value FROM facts WHERE name = 'embedder'")
         if embedder is not None and made_by not in (None, embedder.name):
             self.embedder = None  # vectors of different models cannot be compared

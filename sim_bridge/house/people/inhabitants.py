@@ -121,7 +121,7 @@ class Inhabitants:
     def fit(self, world: HouseWorld) -> bool:
         """Return whether no person would be in the way in this changed house."""
         places = [person.rises or person.pose for person in self.people]  # a sitting person needs room to rise
-        return all(float(world.space(_BODY).clearance(*at[:2])) >= min(RADIUS_M, float(self._space.clearance(*at[:2])))
+        return all(world.space(_BODY).clearance(*at[:2]) >= min(RADIUS_M, self._space.clearance(*at[:2]))
                    for at in places)
 
     def at(self, x: float, y: float, radius_m: float) -> bool:

@@ -17,23 +17,16 @@ from eqa_nodes.core.camera.privacy import PrivacyConfig, masked
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import Detection, Detector, DetectorConfig
 from eqa_nodes.core.perception.tracking import Perceiver
-from eqa_nodes.core.types.views import Frame, Intrinsics, Label
+from eqa_nodes.core.types.views import Label
 from eqa_nodes.perception import open_detector, perceiver
 from eqa_nodes.runners.opening import check_chain
 from eqa_nodes.testing.contracts import detector_frames
+from tests.fixtures.frames import scaled
 from tests.fixtures.perceiver_weights import save_weights, save_words, seal
 
 
 def opened(folder: Path, **settings: Any) -> Detector:
     return open_detector(DetectorConfig("perceiver", str(folder), **settings), ())
-
-
-def scaled(shown: Frame, width: int, height: int, fx: float) -> Frame:
-    """Return a picture of the same rectangles by a camera of another size and field of view."""
-    rows, columns = (np.arange(n) * side // n for n, side in ((height, 48), (width, 64)))
-    at = np.ix_(rows, columns)
-    camera = Intrinsics(width, height, fx, fx, width / 2, height / 2)
-    return replace(shown, rgb=shown.rgb[at], depth_m=shown.depth_m[at], intrinsics=camera, labels=None)
 
 
 @pytest.fixture

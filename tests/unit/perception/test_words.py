@@ -13,6 +13,8 @@ from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.core.perception.vectors import open_words
 from eqa_nodes.perception import open_detector
 from eqa_nodes.perception.words import PerceiverWords, space_of
+from eqa_nodes.testing.contracts import detector_frames
+from tests.fixtures.frames import scaled
 from tests.fixtures.perceiver_weights import save_weights, save_words, seal
 
 
@@ -38,8 +40,6 @@ def test_a_phrase_fits_by_the_product_of_its_names(words: Path) -> None:
 
 
 def test_detections_name_the_space_of_their_vectors(words: Path, tmp_path: Path) -> None:
-    from tests.unit.perception.test_perceiver import detector_frames, scaled
-
     shown = scaled(detector_frames()[0], 320, 240, 277.0)
     found = open_detector(DetectorConfig("perceiver", str(words)), ()).detect(shown, {})
     assert found and {d.space for d in found} == {space_of(words)} and str(words) in space_of(words)
