@@ -46,8 +46,8 @@ class LoadedModel(NamedTuple):
         return made
 
 
-def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
-    """Return a model of one of transformers' auto classes.
+def load(auto_class: str, name: str, config: DetectorConfig, fetch: bool = True) -> LoadedModel:
+    """Return a model of one of transformers' auto classes. fetch: it may be downloaded where it is not on this machine.
 
     Raises ConfigError if it cannot be loaded or does not fit, or if device or dtype are unavailable; MissingExtra
     without transformers.
@@ -60,8 +60,10 @@ def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
     device = device_of(torch, config.device, "detector.device")
     dtype = dtype_of(torch, config.dtype or "float32", "detector.dtype")  # for accurate boxes
     try:
-        model = getattr(transformers, auto_class).from_pretrained(name, dtype=dtype, trust_remote_code=False)
-        processor = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
+        model = getattr(transformers, auto_class).from_pretrained(name, dtype=dtype, trust_remote_code=False,
+                                                                  local_files_only=not fetch)
+        processor = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False,
+                                                               local_files_only=not fetch)
     except (OSError, ValueError, ImportError, KeyError) as error:
         raise ConfigError(f"{name!r} cannot be loaded as {auto_class}: {' '.join(str(error).split())[:300]}. Name a "
                           "folder that save_pretrained wrote, or a model that is in the cache or can be "
@@ -107,9 +109,10 @@ class PictureEmbedder:
     The constructor raises ConfigError and MissingExtra, the methods ModelError.
     """
 
-    def __init__(self, config: DetectorConfig) -> None:
+    def __init__(self, config: DetectorConfig, fetch: bool = True) -> None:
+        """fetch: see `load`."""
         self._batch = config.batch
-        self._model = load("AutoModel", config.embedder, config)
+        self._model = load("AutoModel", config.embedder, config, fetch)
 
     def pictures(self, crops: Sequence[np.ndarray]) -> np.ndarray:
         """Return embeddings (n, D) float32. crops: n images (H, W, 3) uint8, each of any size."""

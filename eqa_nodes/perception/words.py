@@ -85,7 +85,8 @@ class TransformersWords:
     traits = Traits(library="torch", extra="local")
 
     def __init__(self, model: str) -> None:
-        """model: folder or name of the model. Raises ConfigError, MissingExtra."""
+        """model: folder or name of a model that is on this machine; none is fetched. Raises ConfigError, MissingExtra.
+        """
         self._embedder = _embedder(model)
 
     def fit(self, phrase: str, vectors: np.ndarray) -> np.ndarray | None:
@@ -100,4 +101,4 @@ class TransformersWords:
 
 @cache
 def _embedder(model: str) -> PictureEmbedder:
-    return PictureEmbedder(DetectorConfig(embedder=model))
+    return PictureEmbedder(DetectorConfig(embedder=model), fetch=False)

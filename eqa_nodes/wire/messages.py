@@ -17,6 +17,7 @@ from eqa_nodes.core.camera.image_geometry import calibration_of, metres
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
 from eqa_nodes.core.ledger import limit_in
 from eqa_nodes.core.mapping.area import check_area
+from eqa_nodes.core.perception.vectors import LONGEST
 from eqa_nodes.core.types.calls import CallPicture, DecisionReply, DecisionRequest, ModelCall, OptionMark, TargetNote
 from eqa_nodes.core.types.costs import UNLIMITED, CallBudget
 from eqa_nodes.core.types.floor import FREE, Allowance, Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
@@ -395,7 +396,8 @@ def _label(label: Any) -> Label:
     pairs = [str(pair) for pair in label.attributes]
     attributes = dict(pair.split("=", 1) for pair in pairs if pair != DETECTED)
     score, vector = _share(attributes.pop(SCORE, "1")), attributes.pop(VECTOR, "")
-    return Label(int(label.instance_id), str(label.kind), str(label.room), attributes, DETECTED in pairs, score, vector)
+    return Label(int(label.instance_id), str(label.kind), str(label.room), attributes, DETECTED in pairs, score,
+                 vector if len(vector) <= LONGEST else "")
 
 
 def _share(text: str) -> float:

@@ -12,7 +12,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from eqa_nodes.core.components import VECTOR_SPACES
+from eqa_nodes.core.errors import ConfigError
 
+LONGEST = 10_000  # characters of a vector's text; CLIP's largest vectors need 1,500
 _SCALE = 127.0  # of the stored int8 numbers
 _BESIDE = re.compile(r"\b(?:next to|close to|in front of|beside|behind|near|by|on|under|above|below)\b")
 
@@ -47,7 +49,9 @@ def vector_text(space: str, vector: np.ndarray | None) -> str:
 
 
 def appearance_in(text: str) -> Appearance | None:
-    """Return the vector that `vector_text` wrote, None if it is none."""
+    """Return the vector that `vector_text` wrote, None if it is none or too long."""
+    if len(text) > LONGEST:
+        return None
     space, _, data = text.rpartition(" ")
     try:
         values = np.frombuffer(base64.b64decode(data, validate=True), np.int8)
@@ -57,8 +61,14 @@ def appearance_in(text: str) -> Appearance | None:
 
 
 def open_words(space: str) -> Words:
-    """Return the words of a vector space. Raises ConfigError if they are not available here, MissingExtra."""
+    """Return the words of a vector space. Raises ConfigError if they are not available here, MissingExtra.
+
+    Spaces are named in recordings and memory files, which may come from anybody: no class is imported by its name.
+    """
     name, _, rest = space.partition(" ")
+    if name not in VECTOR_SPACES:
+        raise ConfigError(f"no package that is installed here knows the vector space {name!r} "
+                          f"({', '.join(VECTOR_SPACES)} are known)")
     made: Words = VECTOR_SPACES.make(name, rest)
     return made
 

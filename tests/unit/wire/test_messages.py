@@ -136,3 +136,5 @@ def test_a_vector_is_no_attribute() -> None:
     label = Message(instance_id=3, kind="cup", room="", attributes=["detector_vector=eyes gQE=", "source=detector"])
     found = messages.label_table_of(Message(labels=[label]))[3]
     assert found.vector == "eyes gQE=" and found.attributes == {}
+    label.attributes = ["detector_vector=eyes " + "gQE=" * 2500]
+    assert messages.label_table_of(Message(labels=[label]))[3].vector == ""

@@ -222,4 +222,4 @@ def test_what_nobody_named_is_found_by_how_it_looks(tmp_path: Path, monkeypatch:
     with closing(MemoryStore(tmp_path / "memory.sqlite", MemoryConfig(embedder="none"), write=False)) as store:
         for _ in range(2):
             assert len(store.recall(RecallQuery("the striped thing by the window"))) == 3
-    assert caplog.text.count("views are recalled without the vectors of their objects: unknown vector space") == 1
+    assert caplog.text.count("views are recalled without the vectors of their objects: no package that is") == 1
