@@ -1,4 +1,4 @@
-"""Checks of a question after its evaluation: new, not guessable, reproducible, unambiguous.
+"""Checks of a question after its evaluation: new, not guessable, not seen too soon, reproducible, unambiguous.
 
 The costly checks run last, and the first failure ends the checks. The offline judge decides whether two answers mean
 the same (docs/benchmarks.md): they do if its mark is RIGHT or higher.
@@ -78,6 +78,8 @@ class Filters:
         yield self._new(pair, others), ()
         if self._config.blind:
             yield self._not_guessed(key, path, pair), ()
+        if path.before:
+            yield self._not_seen_before(key, path, pair), ()
         yield self._reproduced(key, path, pair), ()
         if self._kind.viewpoints > 1:
             yield self._viewpoints(key, path, pair)
@@ -104,6 +106,13 @@ class Filters:
         right = self._right(pair, guess)
         return FilterCheck("guessed" if right else "not guessed", not right,
                            f"without a view the answer was {guess.text!r}")
+
+    def _not_seen_before(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
+        """Ask with the views of the path's first half: what they show needs no path to its end."""
+        answer = self._ask(f"{key}/before", pair, path.before, 0)
+        right = self._right(pair, answer) and answer.confidence >= self._config.sure
+        return FilterCheck("seen before" if right else "not seen before", not right,
+                           f"from the first half of the path the answer was {answer.text!r}")
 
     def _reproduced(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask with all views of the place: the solver must arrive at the same answer."""

@@ -44,10 +44,13 @@ def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: in
         ends = [tour.poses[-1]] if kind.viewpoints == 1 else scout.viewpoints(tour.poses[-1], kind.viewpoints)
         along = [tour.poses[round(i)] for i in np.linspace(0, len(tour.poses) - 1, PASSED + 1)[:-1].tolist()]
         others = scout.elsewhere(tour.poses[-1], elsewhere)
+        before = [*scout.all_around(tour.poses[0]), *(tour.poses[len(tour.poses) * k // 8] for k in range(1, 5))
+                  ] if kind.instructed else []
         return ScenePath(number, scene, tour.actions, tour.poses, round(tour.way_m, 6), scout.z,
                          tuple(map(scout.view, ends)), tuple(map(scout.view, along)),
                          tuple(DistractorView(scout.view(pose),
-                                              round(scout.way_m(tour.poses[0], pose), 6)) for pose in others))
+                                              round(scout.way_m(tour.poses[0], pose), 6)) for pose in others),
+                         before=tuple(map(scout.view, before)))
 
 
 def _drawn_tour(kind: Benchmark, scene: str, seed: int) -> tuple[Tour, Place | None]:
@@ -97,6 +100,11 @@ class _Scout:
             if len(chosen) < wanted and openness >= _WALL_M and all(self._differs(pose, other) for other in chosen):
                 chosen.append(pose)
         return chosen or [end]
+
+    def all_around(self, place: Pose2) -> list[Pose2]:
+        """Return poses at a place whose views together show everything around it."""
+        turns = math.ceil(360.0 / self._robot.camera.hfov_deg)
+        return [Pose2(place.x, place.y, wrap(place.yaw + k * 2 * math.pi / turns)) for k in range(turns)]
 
     def elsewhere(self, end: Pose2, wanted: int) -> list[Pose2]:
         """Return poses far from the end and from each other, each in the most open direction."""

@@ -108,7 +108,7 @@ class ScenePath:
 
     way_m: length of the shortest path between its ends, metres; z: height of its floor, metres. views: views at its
     end, starting with the last pose's if it is one; passed: views along it; elsewhere: views of other parts of the
-    scene. instruction: "" = none.
+    scene. instruction: "" = none. before: views from its first half, all around the start and ahead on the way.
     """
 
     number: int
@@ -121,6 +121,7 @@ class ScenePath:
     passed: tuple[Keyframe, ...]
     elsewhere: tuple[DistractorView, ...]
     instruction: str = ""
+    before: tuple[Keyframe, ...] = ()
 
 
 class Evaluation(NamedTuple):

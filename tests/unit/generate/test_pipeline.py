@@ -31,7 +31,20 @@ from eqa_nodes.generate.pipeline import (
 from eqa_nodes.generate.results import READERS, VERIFIED, begin, finish, read_manifest
 from eqa_nodes.generate.roles import moves, read_pair, read_verdict
 from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, Evaluation, QuestionAnswer, ScenePath
-from tests.fixtures.generating import NOTHING, SCENE, Killed, Model, cast, here, job, made, small, verdicts, whole
+from tests.fixtures.generating import (
+    KETTLE,
+    NOTHING,
+    SCENE,
+    Killed,
+    Model,
+    cast,
+    here,
+    job,
+    made,
+    small,
+    verdicts,
+    whole,
+)
 
 BAD = {"clarity": 0.9, "answerability": 0.1, "uniqueness": 0.9, "nontriviality": 0.9, "feedback": "no kettle in view"}
 
@@ -56,13 +69,29 @@ def test_accepted_questions_read_back_as_express_bench(tmp_path: Path) -> None:
 def test_accepted_questions_read_back_as_exploraqa(tmp_path: Path) -> None:
     file = whole(tmp_path, Model(), "exploraqa")
     path = read_path(tmp_path, 0)
-    for sample in READERS["exploraqa"](file):
+    samples = READERS["exploraqa"](file)
+    assert samples
+    for sample in samples:
         assert sample.question.startswith("What stands")
         assert sample.instruction == "Go through the door. Stop at the desk."
         assert len(sample.viewpoints) == len(path.views) and sample.reference_metres == path.way_m >= 5.0
         assert all(math.dist(place[:2], path.poses[-1][:2]) <= 3.0 for place in sample.viewpoints)
     yaws = [view.pose.yaw for view in path.views]
     assert all(abs(wrap(a - b)) >= math.pi / 2 - 1e-6 for i, a in enumerate(yaws) for b in yaws[:i])
+
+
+def test_what_the_first_half_of_a_path_shows_is_no_question_of_exploraqa(tmp_path: Path) -> None:
+    """Eight views: all around the start, and four on the way to the middle. EXPRESS-Bench has no such check."""
+    records = made(tmp_path / "a", Model(answer=KETTLE), "exploraqa", count=1, tries=2).records
+    assert {r.reason for r in records} == {
+        "seen before: from the first half of the path the answer was 'a red kettle'"}
+    path = read_path(tmp_path / "a", 0)
+    starts = [view.pose for view in path.before[:4]]
+    assert len(path.before) == 8 and {pose[:2] for pose in starts} == {path.poses[0][:2]}
+    assert sorted(round(math.degrees(wrap(pose.yaw - starts[0].yaw))) % 360 for pose in starts) == [0, 90, 180, 270]
+    unsure = Model(answer=lambda number, text: {**KETTLE, "confidence": 0.4 if "Picture 4" in text else 0.9})
+    assert made(tmp_path / "b", unsure, "exploraqa", count=1).records[-1].status == ACCEPTED
+    assert made(tmp_path / "c", Model(answer=here), count=1).records[-1].status == ACCEPTED
 
 
 def test_the_evaluator_sends_a_proposal_back_and_all_of_it_is_kept(tmp_path: Path) -> None:
