@@ -47,7 +47,7 @@ class PerceiverWords:
             raise ConfigError(f"the weights of the perceiver in {place} are not those with which these vectors were "
                               f"made ({stated}): they cannot be compared")
         try:
-            with np.load(place / WORDS) as stored:
+            with np.load(place / WORDS, allow_pickle=False) as stored:
                 heads = [str(head) for head in stored["heads"]]
                 self._scale = float(stored["scale"])
                 self._layers = [(stored[head].astype(np.float64), stored[f"{head}_bias"].astype(np.float64))

@@ -20,8 +20,9 @@ import torch
 
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import DetectorConfig
+from eqa_nodes.core.perception.vectors import open_words
 from eqa_nodes.learn.export import HeadScales, scales_of, write_perceiver
-from eqa_nodes.learn.network import FEATURES, PerceiverNetwork, Sizes, of_pixels
+from eqa_nodes.learn.network import FEATURES, VECTOR, PerceiverNetwork, Sizes, of_pixels
 from eqa_nodes.learn.perceiver_run import PerceiverRun, draw_all, finish, scenes_of, train
 from eqa_nodes.learn.pool import batches, room_kind, vocabulary_of
 from eqa_nodes.learn.start import begin_with
@@ -29,6 +30,7 @@ from eqa_nodes.learn.training import Training, TrainingConfig, possible_states, 
 from eqa_nodes.learn.training_inputs import augmented
 from eqa_nodes.learn.views import ViewsConfig, draw_views
 from eqa_nodes.perception import open_detector
+from eqa_nodes.perception.words import space_of
 
 SMALL = TrainingConfig(steps=6, batch=2)
 
@@ -229,10 +231,15 @@ def test_a_run_draws_trains_and_writes_weights(tmp_path):
     assert list(train(run)) == []  # it is done
     folder = finish(run)
     about = json.loads((folder / "perceiver.json").read_text())
-    assert set(about["sha256"]) == {"perceiver.onnx", "heads.onnx"} and "2 steps of 2 views" in about["trained"]
+    assert set(about["sha256"]) == {"perceiver.onnx", "heads.onnx", "words.npz"}
+    assert "2 steps of 2 views" in about["trained"]
     assert "| pixels |" in (folder / "report.md").read_text()
     (shown, _), *_ = draw_views("house:3", ViewsConfig(1, 1))
     assert isinstance(open_detector(DetectorConfig("perceiver", str(folder)), ()).detect(shown, {}), list)
+    with np.load(folder / "words.npz", allow_pickle=False) as stored:
+        kind = str(stored["kind_names"][1])
+    fit = open_words(space_of(folder)).fit(f"the {kind}", np.eye(VECTOR))
+    assert fit is not None and ((fit > 0) & (fit < 1)).all()
 
 
 def test_scenes_without_labels_are_named(tmp_path):

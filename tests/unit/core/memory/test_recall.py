@@ -19,6 +19,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label
 from tests.fixtures.frames import LABELS, H, W, frame
+from tests.fixtures.logs import logged
 
 SECOND = 10**9
 VIEWS = 240
@@ -202,8 +203,7 @@ def looking(*entries: float) -> str:
     return vector_text("stripes 1", np.array(entries, np.float32))
 
 
-def test_what_nobody_named_is_found_by_how_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                    caplog: pytest.LogCaptureFixture) -> None:
+def test_what_nobody_named_is_found_by_how_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three views of a pillow; only the second is striped and shows a window beside it."""
     monkeypatch.setitem(VECTOR_SPACES, "stripes", Stripes)
     boxes = {1: (2, 2, 20, 20), 2: (30, 2, 60, 40)}
@@ -219,7 +219,8 @@ def test_what_nobody_named_is_found_by_how_it_looks(tmp_path: Path, monkeypatch:
         assert len(rest) == 2 and not store.recall(RecallQuery("the spotted thing"))
         assert {2, 3} == {item.keyframe.id for item in store.recall(RecallQuery("something striped", 2))}
     monkeypatch.delitem(VECTOR_SPACES, "stripes")
-    with closing(MemoryStore(tmp_path / "memory.sqlite", MemoryConfig(embedder="none"), write=False)) as store:
+    with (closing(MemoryStore(tmp_path / "memory.sqlite", MemoryConfig(embedder="none"), write=False)) as store,
+          logged("eqa_nodes.core.memory.looks") as heard):
         for _ in range(2):
             assert len(store.recall(RecallQuery("the striped thing by the window"))) == 3
-    assert caplog.text.count("views are recalled without the vectors of their objects: no package that is") == 1
+    assert heard.text.count("views are recalled without the vectors of their objects: no package that is") == 1
