@@ -21,7 +21,7 @@ WEIGHTS = Path(__file__).with_name("weights")  # folder of the perceiver's weigh
 REPORT, WORDS = "perceiver.json", "words.npz"  # files of a folder of weights
 TRANSFORMERS = "transformers"
 _HASH = 12  # characters of the hash that names the words of a perceiver
-_CLIP_MIDDLE = 0.25  # cosine of a text and a picture that fit each other fairly well, in CLIP's space (CLIP, fig. 4)
+_CLIP_MIDDLE = 0.25  # cosine that counts as a half fit in CLIP's space; it does not change which view fits best
 
 
 def space_of(folder: Path) -> str:
@@ -67,7 +67,7 @@ class PerceiverWords:
     def fit(self, phrase: str, vectors: np.ndarray) -> np.ndarray | None:
         """As in Words: the product of the probabilities of the names in the phrase."""
         named = dict.fromkeys(self._known.findall(canonical(phrase)))
-        if not named:
+        if not named or vectors.shape[1] != len(self._layers[0][0]):
             return None
         shares = [self._shares(vectors, *layer) for layer in self._layers]
         each = [np.max([shares[head][:, number] for head, number in self._places[name]], axis=0) for name in named]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from eqa_nodes.bench.perception.views import LabelledView, MeasuredViews
     from eqa_nodes.config.nodes import PerceptionSettings
     from eqa_nodes.core.perception.instances import NoiseConfig
+    from eqa_nodes.core.perception.tracking import Perceiver
     from eqa_nodes.tours.tours import TourHistory
 
 
@@ -101,14 +102,11 @@ class Perception:
         from rich.progress import track
 
         from eqa_nodes.bench.perception.tracking import DetectionCounts, TrackedKind, measure, scores_of
-        from eqa_nodes.perception import open_perceiver
 
         histories = [_tour(scene, self.image) for scene in scenes]
         kinds = _kinds_on(histories)
         for name, named in _shown_names(self.detector).items():
-            settings = self._settings(named)
-            detection = replace(settings.perceiver.detection, vocabulary=kinds)
-            perceiver = open_perceiver(settings.detector, replace(settings.perceiver, detection=detection))
+            perceiver = self._perceiver(named, kinds)
             tallies: dict[str, DetectionCounts] = {}
             for history in histories:
                 frames = track(islice(history, self.views), f"{name} in {history.name}", self.views, console=console,
@@ -127,15 +125,11 @@ class Perception:
         from eqa_nodes.bench.perception.recall import RecallTally, descriptions, measure_recall
         from eqa_nodes.bench.perception.tables import recall_section
         from eqa_nodes.bench.perception.views import kinds_of
-        from eqa_nodes.perception import open_perceiver
 
-        perceivers, tallies = {}, {name: RecallTally() for name in _shown_names(self.detector)}
+        tallies = {name: RecallTally() for name in _shown_names(self.detector)}
         with console.status("opening scenes"):
             kinds = kinds_of(scenes)
-        for name, named in _shown_names(self.detector).items():
-            settings = self._settings(named)
-            detection = replace(settings.perceiver.detection, vocabulary=kinds)
-            perceivers[name] = open_perceiver(settings.detector, replace(settings.perceiver, detection=detection))
+        perceivers = {name: self._perceiver(named, kinds) for name, named in _shown_names(self.detector).items()}
         for scene in scenes:
             views = list(_shown(console, (scene,), config))
             asked = descriptions(views, self.recall)
@@ -145,6 +139,14 @@ class Perception:
         section = recall_section(tallies)
         _print(console, section.title, section.headings, section.rows, section.note)
         return 0
+
+    def _perceiver(self, named: str, kinds: tuple[str, ...]) -> Perceiver:
+        """Return a detector with tracking. Raises ConfigError."""
+        from eqa_nodes.perception import open_perceiver
+
+        settings = self._settings(named)
+        detection = replace(settings.perceiver.detection, vocabulary=kinds)
+        return open_perceiver(settings.detector, replace(settings.perceiver, detection=detection))
 
     def _settings(self, named: str) -> PerceptionSettings:
         """Return the settings of the perception node with a detector. Raises ConfigError for an unknown one."""

@@ -11,6 +11,7 @@ from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.perception.vectors import AskedLooks, Words, appearance_in, asked_things, open_words
 
 _VECTOR = 3  # place of the vector in what a view shows
+_WITHOUT = "views are recalled without the vectors of their objects: %s"
 _LOG = logging.getLogger(__name__)
 
 
@@ -36,19 +37,20 @@ class ViewLooks:
         if words is None:
             return {}
         asked = AskedLooks(words, *asked_things(text))
-        fits = dict[int, float]()
-        for i, each in read.items():
-            rows = [one.values for one in each if (one.space, len(one.values)) == (space, size)]
-            fit = asked.fit(rows) if rows else None
-            if fit is not None:
-                fits[i] = fit
-        return fits
+        rows = {i: [one.values for one in each if (one.space, len(one.values)) == (space, size)]
+                for i, each in read.items()}
+        try:
+            fits = {i: asked.fit(values) for i, values in rows.items() if values}
+        except EqaError as error:  # the words of the views are still there
+            _LOG.warning(_WITHOUT, error)
+            return {}
+        return {i: fit for i, fit in fits.items() if fit is not None}
 
     def _opened(self, space: str) -> Words | None:
         if space not in self._words:
             try:
                 self._words[space] = open_words(space)
             except EqaError as error:
-                _LOG.warning("views are recalled without the vectors of their objects: %s", error)
+                _LOG.warning(_WITHOUT, error)
                 self._words[space] = None
         return self._words[space]

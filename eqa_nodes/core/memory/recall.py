@@ -29,7 +29,7 @@ from eqa_nodes.core.memory.ledger import PEOPLE, patrols, running_since
 from eqa_nodes.core.memory.looks import ViewLooks
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.present import PresentState
-from eqa_nodes.core.memory.rows import TIERS, tier
+from eqa_nodes.core.memory.rows import TIERS, VECTORS, tier
 from eqa_nodes.core.memory.scoring import (
     WEIGHTS,
     Match,
@@ -274,7 +274,7 @@ class Recaller:
 
     def _unnamed(self, asked: _Asked, by_words: Mapping[int, float]) -> dict[int, list[list[Any]]]:
         """Return what the newest views show if few were found by words: what nobody named may be found by its looks."""
-        if len(by_words) >= _RERANKED:
+        if len(by_words) >= _RERANKED or not self._db.value("SELECT value FROM facts WHERE name = ?", (VECTORS,)):
             return {}
         newest = self._index.ids[asked.allowed][-_UNNAMED:]
         return {i: json.loads(things) for i, (things,) in self._columns("briefs", "things", newest.tolist()).items()}

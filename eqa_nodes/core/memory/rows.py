@@ -23,6 +23,7 @@ _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "w
            "sqlite_sequence")
 _LENS = struct.Struct("<2I4d")  # intrinsics
 _NO_VIEW = (0, (0, 0, 0, 0))
+VECTORS = "vectors"  # fact of a memory in which objects have vectors
 TIERS = 4  # number of levels of how much an object fills a view
 
 
@@ -55,6 +56,8 @@ def insert(db: Database, keyframe: Keyframe, view: NoveltyView, where: Maps, vec
     db.execute("INSERT INTO briefs VALUES (?, ?, ?)", (k.id, vector_bytes, _dump_objects(k.sightings)))
     if vector_bytes:
         db.execute("INSERT OR IGNORE INTO facts VALUES ('embedder', ?)", (embedder,))
+    if any(s.label.vector for s in k.sightings):
+        db.execute("INSERT OR IGNORE INTO facts VALUES (?, 'kept')", (VECTORS,))
     if k.region:
         x, y, _ = k.map_from_base.xyz
         db.execute("INSERT INTO regions VALUES (?, ?, 1, ?, ?) ON CONFLICT (root, name) DO UPDATE SET "

@@ -37,6 +37,7 @@ def test_a_phrase_fits_by_the_product_of_its_names(words: Path) -> None:
     fit = space.fit("a red cup", vectors)
     assert fit is not None and fit == pytest.approx([cup * other, other * cup])
     assert space.fit("the striped thing", vectors) is None
+    assert space.fit("the cup", np.eye(3)) is None, "vectors of another length are of another space"
 
 
 def test_detections_name_the_space_of_their_vectors(words: Path, tmp_path: Path) -> None:

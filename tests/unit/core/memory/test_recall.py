@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.components import VECTOR_SPACES
+from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore, recall
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.forgetting import ForgetSelection
@@ -199,6 +200,10 @@ class Stripes:
         return None if entry is None else vectors[:, entry]
 
 
+def failing(self: Stripes, phrase: str, vectors: np.ndarray) -> np.ndarray:
+    raise ModelError("out of memory")
+
+
 def looking(*entries: float) -> str:
     return vector_text("stripes 1", np.array(entries, np.float32))
 
@@ -218,6 +223,11 @@ def test_what_nobody_named_is_found_by_how_it_looks(tmp_path: Path, monkeypatch:
         assert best.keyframe.id == 2 and "looks like it 9.00" in best.why
         assert len(rest) == 2 and not store.recall(RecallQuery("the spotted thing"))
         assert {2, 3} == {item.keyframe.id for item in store.recall(RecallQuery("something striped", 2))}
+    with (closing(MemoryStore(tmp_path / "memory.sqlite", MemoryConfig(embedder="none"), write=False)) as store,
+          monkeypatch.context() as broken, logged("eqa_nodes.core.memory.looks") as heard):
+        broken.setattr(Stripes, "fit", failing)
+        assert len(store.recall(RecallQuery("the striped thing by the window"))) == 3
+        assert "without the vectors of their objects: out of memory" in heard.text
     monkeypatch.delitem(VECTOR_SPACES, "stripes")
     with (closing(MemoryStore(tmp_path / "memory.sqlite", MemoryConfig(embedder="none"), write=False)) as store,
           logged("eqa_nodes.core.memory.looks") as heard):
