@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.relocalise import Relocaliser
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.questions import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
+
+if TYPE_CHECKING:
+    from eqa_nodes.core.mapping.floors import MultiFloorMapper  # loads scipy and numba, which memory alone does not need
 
 
 class EpisodicMemory:

@@ -28,6 +28,17 @@ for words in {LINES!r}:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+def test_memory_loads_no_search_trees_and_no_compiler() -> None:
+    """They take half a second and 100 MB in every process that touches memory, and most never need them."""
+    code = """
+import sys
+import eqa_nodes.core.observing, eqa_nodes.config.nodes
+loaded = sorted({"scipy", "numba"} & set(sys.modules))
+assert not loaded, loaded
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
 def test_the_package_runs_as_the_command() -> None:
     printed = [subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, timeout=60,
                               check=True).stdout for module in ("eqa_nodes", "eqa_nodes.cli")]

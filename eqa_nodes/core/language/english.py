@@ -16,6 +16,7 @@ COLOURS = entries("colours")
 _NUMBERS = entries("numbers")
 _QUANTITIES = {word: int(value) for word, (value,) in table("quantities").items()}
 _IRREGULAR = {many: one for many, (one,) in table("plurals").items()}
+_IRREGULAR_PLURAL = {one: many for many, one in _IRREGULAR.items()}
 _SINGULAR_AS_IT_IS = frozenset(entries("only_plural"))
 _ARTICLES = frozenset(("a", "an", "the"))
 _STOP = frozenset(entries("idle"))
@@ -55,9 +56,8 @@ def singular(word: str) -> str:
 def plural(word: str) -> str:
     """Return the plural of a noun or phrase (its last word)."""
     head, _, last = word.rpartition(" ")
-    irregular = {one: many for many, one in _IRREGULAR.items()}
-    if last in irregular:
-        last = irregular[last]
+    if last in _IRREGULAR_PLURAL:
+        last = _IRREGULAR_PLURAL[last]
     elif last in _IRREGULAR or last.endswith("ains") or (  # it is one: shoes, curtains
             last in _SINGULAR_AS_IT_IS and last.endswith("s") and not last.endswith("ss")):
         pass
@@ -74,7 +74,9 @@ _CANONICAL = {word: name for section in ("things", "rooms", "other_colours", "ot
 # Every word that these tables hold: well spelled, and understood.
 COMMON_WORDS = frozenset(" ".join(_CANONICAL).split()) | {*COLOURS, *_NUMBERS, *_QUANTITIES, *_IRREGULAR, *_YES, *_NO,
                                                           *_IRREGULAR.values(), *_SINGULAR_AS_IT_IS, *_STOP, *_ARTICLES}
-_LONGEST = max(len(entry.split()) for entry in _CANONICAL)
+_LONGEST = dict[str, int]()  # first word of a known phrase -> number of words of the longest such phrase
+for _phrase in map(str.split, _CANONICAL):
+    _LONGEST[_phrase[0]] = max(len(_phrase), _LONGEST.get(_phrase[0], 1))
 
 
 def _number_word(word: str) -> str:
@@ -88,7 +90,7 @@ def canonical(text: str) -> str:
     out: list[str] = []
     i = 0
     while i < len(words):
-        for n in range(min(_LONGEST, len(words) - i), 0, -1):  # the longest known phrase wins
+        for n in range(min(_LONGEST.get(words[i], 1), len(words) - i), 0, -1):  # the longest known phrase wins
             phrase = " ".join(words[i:i + n])
             known = _CANONICAL.get(phrase) or _CANONICAL.get(singular(phrase)) or (
                 _CANONICAL.get(plural(phrase)) if n > 1 else None)  # "chest of drawer"

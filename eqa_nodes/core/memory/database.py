@@ -12,7 +12,7 @@ import re
 import sqlite3
 import stat
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ CREATE TABLE IF NOT EXISTS seen (
     box BLOB NOT NULL, PRIMARY KEY (object, keyframe)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS seen_by_keyframe ON seen (keyframe);
 """
+_TOGETHER = 64  # number of rows that one statement inserts; older versions of SQLite allow 999 values
 
 
 def true_path(path: Path) -> Path:
@@ -250,6 +251,14 @@ class Database:
         """Run one statement for each row of values."""
         self._db.executemany(sql, rows)
 
+    def insert(self, into: str, rows: Sequence[tuple[Any, ...]], conflict: str = "") -> None:
+        """Insert rows by one statement. into: a table, with its columns if it is not all; conflict: clause ON CONFLICT.
+        """
+        for first in range(0, len(rows), _TOGETHER):
+            part = rows[first:first + _TOGETHER]
+            places = ", ".join([f"({', '.join('?' * len(part[0]))})"] * len(part))
+            self._db.execute(f"INSERT INTO {into} VALUES {places} {conflict}", [value for row in part for value in row])
+
     def value(self, sql: str, values: Iterable[Any] = ()) -> Any:
         """Return the first column of the first row, None if there is no row."""
         row = self.execute(sql, values).fetchone()
@@ -302,7 +311,7 @@ class Database:
     def _open(self) -> None:
         target = str(self._file) if self._write else reading(self._file)
         self._db = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=WAIT_S,
-                                   uri=not self._write)
+                                   uri=not self._write, cached_statements=512)
         if not self._write:
             self.execute("BEGIN")  # until closed: all reads see the same state
             self.value("SELECT count(*) FROM facts")  # the first read of a table fixes that state

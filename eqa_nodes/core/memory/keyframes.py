@@ -11,7 +11,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -147,20 +148,24 @@ def cell_of(position: tuple[float, float, float]) -> Cell:
     return x, y, z
 
 
+def _no_views(cells: Iterable[Cell]) -> dict[Cell, list[NoveltyView]]:
+    return {cell: [] for cell in cells}
+
+
 class Novelty:
     """Keeps views in a spatial hash and determines what is new about another view.
 
-    stored, knows: access to the memory, called on demand: return the views of a cell, and whether an item of content
-    was ever in view. So opening a memory of a million views reads none of them.
+    stored, knows: access to the memory, called once for each cell and item: return the views of some cells, and whether
+    an item of content was ever in view. So opening a memory of a million views reads none of them.
     until_ns: views with later stamps are not trusted; what they show counts as new. patrol_began_ns: stamp of the first
     look of this patrol; what earlier views show may have changed.
     """
 
     def __init__(self, config: KeyframeConfig | None = None,
-                 stored: Callable[[Cell], list[NoveltyView]] = lambda cell: [],
+                 stored: Callable[[list[Cell]], dict[Cell, list[NoveltyView]]] = _no_views,
                  knows: Callable[[str], bool] = lambda item: False) -> None:
         self.config = config or KeyframeConfig()
-        self._stored, self._knows = stored, knows
+        self._stored, self._knows = stored, cache(knows)
         self.until_ns: float = math.inf
         self.patrol_began_ns = -1 << 62
         self._cells: dict[Cell, list[NoveltyView]] = {}
@@ -168,7 +173,9 @@ class Novelty:
 
     def add(self, view: NoveltyView) -> None:
         """Remember a view."""
-        self._in(cell_of(view.position)).append(view)
+        cell = cell_of(view.position)
+        self._read([cell])
+        self._cells[cell].append(view)
         self._content.update(view.content)
 
     def reason(self, view: KeyframeCandidate) -> str:
@@ -214,17 +221,15 @@ class Novelty:
         return [v for v in near if math.dist(v.position, view.position) <= c.same_move_m
                 and _degrees(v.axis, view.axis) <= SAME_TURN_DEG]
 
-    def _in(self, cell: Cell) -> list[NoveltyView]:
-        if cell not in self._cells:
-            self._cells[cell] = self._stored(cell)
-        return self._cells[cell]
+    def _read(self, cells: Iterable[Cell]) -> None:
+        if unread := [cell for cell in cells if cell not in self._cells]:
+            self._cells.update(self._stored(unread))
 
     def _around(self, position: tuple[float, float, float]) -> Iterable[NoveltyView]:
         x, y, z = cell_of(position)
-        for dx in (-1, 0, 1):
-            for dy in (-1, 0, 1):
-                for dz in (-1, 0, 1):
-                    yield from self._in((x + dx, y + dy, z + dz))
+        cells = [(x + dx, y + dy, z + dz) for dx in (-1, 0, 1) for dy in (-1, 0, 1) for dz in (-1, 0, 1)]
+        self._read(cells)
+        return chain.from_iterable(self._cells[cell] for cell in cells)
 
 
 def _degrees(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:

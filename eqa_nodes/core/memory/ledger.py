@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.language.english import canonical
@@ -135,25 +135,26 @@ def write(db: Database, session: int, patrol: PatrolSpan, stamp_ns: int, looked:
     rows += [(number, patrol.number, "", "", "", "", b"", stamp_ns, stamp_ns, 0, 1, points,
               stamp_ns if number in gone else 0) for number, points in looked.empty.items()]
     _add(db, rows)
-    db.many("INSERT INTO room_looks VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET last_ns = excluded.last_ns, "
-            "looks = looks + 1, people = max(people, excluded.people)",
-            ((patrol.number, room, stamp_ns, stamp_ns, people) for room, people in rooms.items()))
+    db.insert("room_looks", [(patrol.number, room, stamp_ns, stamp_ns, 1, people) for room, people in rooms.items()],
+              "ON CONFLICT DO UPDATE SET last_ns = excluded.last_ns, looks = looks + 1, "
+              "people = max(people, excluded.people)")
     return patrol
 
 
-def _add(db: Database, rows: Iterable[tuple[object, ...]]) -> None:
+def _add(db: Database, rows: Sequence[tuple[object, ...]]) -> None:
     """Add rows of the table `looks` to those of the same object, patrol, place and state."""
-    db.many("INSERT INTO looks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-            "box = iif(excluded.last_ns >= last_ns, excluded.box, box), first_ns = min(first_ns, excluded.first_ns), "
-            "last_ns = max(last_ns, excluded.last_ns), looks = looks + excluded.looks, empty = empty + excluded.empty, "
-            "points = points + excluded.points, gone_ns = max(gone_ns, excluded.gone_ns)", rows)
+    db.insert("looks", rows, "ON CONFLICT DO UPDATE SET "
+              "box = iif(excluded.last_ns >= last_ns, excluded.box, box), first_ns = min(first_ns, excluded.first_ns), "
+              "last_ns = max(last_ns, excluded.last_ns), looks = looks + excluded.looks, "
+              "empty = empty + excluded.empty, points = points + excluded.points, "
+              "gone_ns = max(gone_ns, excluded.gone_ns)")
 
 
 def _absorb(db: Database, part: int, whole: int) -> None:
     """Give the looks at a part of an object to the whole."""
     rows = db.execute("SELECT * FROM looks WHERE object = ?", (part,)).fetchall()
     db.execute("DELETE FROM looks WHERE object = ?", (part,))
-    _add(db, ((whole, *row[1:]) for row in rows))
+    _add(db, [(whole, *row[1:]) for row in rows])
 
 
 def move(db: Database, number: int, by: Transform) -> None:

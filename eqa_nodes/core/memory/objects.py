@@ -201,13 +201,13 @@ class Objects:
         if not known or not seen:
             return {}, set()
         low, high = self._boxes[:len(known), 0], self._boxes[:len(known), 1]
+        boxes = np.array([box_of(s) for s in seen])[:, None]
+        share = overlap(low, high, boxes[:, :, 0], boxes[:, :, 1], self.config.slack_m)
         scored = []
-        for i, s in enumerate(seen):
-            share = overlap(low, high, *box_of(s), self.config.slack_m)
-            for j in np.flatnonzero(share >= self.config.overlap).tolist():
-                alike = self._alike(known[j], s)
-                if alike >= self.config.alike:
-                    scored.append((-(float(share[j]) + alike), i, known[j].id, j))
+        for i, j in np.argwhere(share >= self.config.overlap).tolist():
+            alike = self._alike(known[j], seen[i])
+            if alike >= self.config.alike:
+                scored.append((-(float(share[i, j]) + alike), i, known[j].id, j))
         pairs: dict[int, ObjectRecord] = {}
         matched: set[int] = set()
         for _, i, number, j in sorted(scored):

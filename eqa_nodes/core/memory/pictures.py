@@ -39,24 +39,24 @@ class ObjectPictures:
 
         Call it for each look: it notes what has changed.
         """
+        self._read([o.id for _, o in looked.associated if o.id in known and o.id not in self._pictures])
         for s, o in looked.associated:
             before = known.get(o.id)
             if before is not None and (before.gone_ns or before.attributes.get("state", "") != _state(s)):
                 self._news[o.id] = patrol_began_ns
         return any(self._is_worth(s, known.get(o.id), stamp_ns, patrol_began_ns) for s, o in looked.associated)
 
-    def add(self, looked: ObjectUpdate, stamp_ns: int) -> None:
-        """Note the pictures of a view that was stored."""
-        for s, o in looked.associated:
-            if o.id in self._pictures:
-                self._pictures[o.id].append(_Picture(stamp_ns, s.pixels, _state(s)))
-        for part in looked.merged:
-            self._pictures.pop(part, None)
+    def add(self, looked: ObjectUpdate, stamp_ns: int, stored: bool) -> None:
+        """Note a look that was written. stored: with its picture."""
+        for s, o in looked.associated if stored else ():
+            self._pictures.setdefault(o.id, []).append(_Picture(stamp_ns, s.pixels, _state(s)))
+        for number in (*looked.merged, *looked.merged.values()):  # the whole has the pictures of its parts in the file
+            self._pictures.pop(number, None)
 
     def _is_worth(self, s: Sighting, before: ObjectRecord | None, stamp_ns: int, patrol_began_ns: int) -> bool:
         if before is None:
             return True
-        pictures, oldest_ns = self._of(before.id), stamp_ns - self.refresh_ns
+        pictures, oldest_ns = self._pictures[before.id], stamp_ns - self.refresh_ns
         if self._news.get(before.id) == patrol_began_ns or before.first_ns >= patrol_began_ns:
             recent = [p.pixels for p in pictures if p.stamp_ns >= max(patrol_began_ns, oldest_ns)
                       and p.state == _state(s)]
@@ -65,13 +65,15 @@ class ObjectPictures:
         fresh = any(p.stamp_ns >= oldest_ns for p in pictures)
         return not fresh and s.pixels >= _AS_LARGE * max((p.pixels for p in pictures), default=0)
 
-    def _of(self, number: int) -> list[_Picture]:
-        if number not in self._pictures:
-            self._pictures[number] = [
-                _Picture(stamp_ns, pixels, json.loads(attributes).get("state", "")) for stamp_ns, pixels, attributes
-                in self._db.execute("SELECT stamp_ns, pixels, attributes FROM seen JOIN keyframes ON "
-                                    "keyframes.id = keyframe WHERE object = ?", (number,))]
-        return self._pictures[number]
+    def _read(self, numbers: list[int]) -> None:
+        """Read the pictures of objects from the file."""
+        if not numbers:
+            return
+        self._pictures.update((number, []) for number in numbers)
+        for number, stamp_ns, pixels, attributes in self._db.execute(
+                "SELECT object, stamp_ns, pixels, attributes FROM seen JOIN keyframes ON keyframes.id = keyframe "
+                "WHERE object IN (SELECT value FROM json_each(?))", (json.dumps(numbers),)):
+            self._pictures[number].append(_Picture(stamp_ns, pixels, json.loads(attributes).get("state", "")))
 
 
 def _state(s: Sighting) -> str:

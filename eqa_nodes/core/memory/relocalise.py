@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from eqa_nodes.core.errors import BadFrame, EqaError, StorageError
 from eqa_nodes.core.memory.store import MemoryStore
-from eqa_nodes.core.relocalisation.place import KnownStorey, places_of
-from eqa_nodes.core.relocalisation.registration import Registration, register
 from eqa_nodes.core.types.views import Keyframe
+
+if TYPE_CHECKING:  # scipy and numba: half a second and 100 MB, which a memory without relocalisation does not need
+    from eqa_nodes.core.relocalisation.place import KnownStorey
+    from eqa_nodes.core.relocalisation.registration import Registration
 
 EVERY = 6  # number of keyframes of the running session between attempts
 AFTER_NS = 2_000_000_000  # difference of stamps after which the result of an attempt is used
@@ -20,10 +22,18 @@ def register_maps(store: MemoryStore, name: str, known: str) -> Registration:
     """Return the registration of one map in another. Raises StorageError for an unknown map or without depth."""
     if name == known:
         raise StorageError(f"the map {name!r} cannot lie in itself: name another one that is known")
-    return register(_places(store.views_of_map(name), name), _places(store.views_of_map(known), known))
+    return _register(_places(store.views_of_map(name), name), _places(store.views_of_map(known), known))
+
+
+def _register(places: list[KnownStorey], known: list[KnownStorey]) -> Registration:
+    from eqa_nodes.core.relocalisation.registration import register
+
+    return register(places, known)
 
 
 def _places(views: list[Keyframe], name: str) -> list[KnownStorey]:
+    from eqa_nodes.core.relocalisation.place import places_of
+
     try:
         return places_of(views)
     except BadFrame as error:
@@ -108,7 +118,7 @@ class Relocaliser:
             ids = [k.id for k in theirs]
             if known not in self._places or self._places[known][0] != ids:
                 self._places = {known: (ids, _places(theirs, known))}
-            result.append(register(_places(mine, self._store.running_map()), self._places[known][1]))
+            result.append(_register(_places(mine, self._store.running_map()), self._places[known][1]))
         except EqaError as error:
             result.append(error)
 

@@ -16,7 +16,7 @@ from eqa_nodes.core.memory.keyframes import Cell, NoveltyView, cell_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.objects import ObjectRecord, ObjectUpdate
 from eqa_nodes.core.types.questions import MemoryObject
-from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Point, Sighting, ViewGeometry
+from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Point, Sighting, ViewGeometry, box_of
 
 _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
            "objects", "seen", "patrols", "looks", "room_looks", "watched", "watch_events", "sessions", "maps",
@@ -36,39 +36,32 @@ def delete_all(db: Database) -> None:
 
 def insert(db: Database, keyframe: Keyframe, view: NoveltyView, where: Maps, vector: np.ndarray, embedder: str) -> None:
     """Write a keyframe with its search data. vector: (DIMENSIONS,) int8, zeros if it has no description."""
-    k = keyframe
-    db.execute("INSERT INTO keyframes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-               (k.id, where.session, where.root, k.stamp_ns, cell_number(cell_of(view.position)), pack(k.map_from_base),
-                camera(view.position, view.axis), view.thumb, k.caption, k.region,
-                dump_sightings(k.sightings), json.dumps(k.places)))
-    db.execute("INSERT INTO images VALUES (?, ?)", (k.id, k.jpeg))
-    if k.geometry is not None:
-        g = k.geometry
-        db.execute("INSERT INTO geometries VALUES (?, ?, ?)",
-                   (k.id, _LENS.pack(*g.intrinsics) + pack(g.base_from_camera), g.depth_png))
-    db.many("INSERT OR IGNORE INTO content VALUES (?, ?)", ((where.root, item) for item in view.content))
-    columns = _words(k)
-    db.execute("INSERT INTO words (rowid, kinds, attributes, rooms, caption) VALUES (?, ?, ?, ?, ?)", (k.id, *columns))
-    tiers = " ".join((*_tiers(k.sightings), *columns[1:3]))
-    db.execute("INSERT INTO tiers (rowid, words) VALUES (?, ?)", (k.id, tiers))
+    k, g, columns = keyframe, keyframe.geometry, _words(keyframe)
+    db.insert("keyframes", [(k.id, where.session, where.root, k.stamp_ns, cell_number(cell_of(view.position)),
+                             pack(k.map_from_base), camera(view.position, view.axis), view.thumb, k.caption, k.region,
+                             dump_sightings(k.sightings), json.dumps(k.places))])
+    db.insert("images", [(k.id, k.jpeg)])
+    if g is not None:
+        db.insert("geometries", [(k.id, _LENS.pack(*g.intrinsics) + pack(g.base_from_camera), g.depth_png)])
+    db.insert("content", [(where.root, item) for item in view.content], "ON CONFLICT DO NOTHING")
+    db.insert("words (rowid, kinds, attributes, rooms, caption)", [(k.id, *columns)])
+    db.insert("tiers (rowid, words)", [(k.id, " ".join((*_tiers(k.sightings), *columns[1:3])))])
     count_terms(db, columns, 1)
-    vector_bytes = vector.tobytes() if vector.any() else b""
-    db.execute("INSERT INTO briefs VALUES (?, ?, ?)", (k.id, vector_bytes, _dump_objects(k.sightings)))
-    if vector_bytes:
-        db.execute("INSERT OR IGNORE INTO facts VALUES ('embedder', ?)", (embedder,))
-    if any(s.label.vector for s in k.sightings):
-        db.execute("INSERT OR IGNORE INTO facts VALUES (?, 'kept')", (VECTORS,))
+    described = bool(vector.any())
+    db.insert("briefs", [(k.id, vector.tobytes() if described else b"", _dump_objects(k.sightings))])
     if k.region:
         x, y, _ = k.map_from_base.xyz
-        db.execute("INSERT INTO regions VALUES (?, ?, 1, ?, ?) ON CONFLICT (root, name) DO UPDATE SET "
-                   "views = views + 1, x = x + excluded.x, y = y + excluded.y", (where.root, canonical(k.region), x, y))
+        db.insert("regions", [(where.root, canonical(k.region), 1, x, y)], "ON CONFLICT (root, name) DO UPDATE SET "
+                  "views = views + 1, x = x + excluded.x, y = y + excluded.y")
+    facts = [("embedder", embedder)] * described + [(VECTORS, "kept")] * any(s.label.vector for s in k.sightings)
+    db.insert("facts", facts, "ON CONFLICT DO NOTHING")
 
 
 def count_terms(db: Database, columns: Iterable[str], by: int) -> None:
     """Change the number of keyframes that contain each word."""
     terms = {term for column in columns for term in column.split()}
-    db.many("INSERT INTO terms VALUES (?, ?) ON CONFLICT (term) DO UPDATE SET docs = docs + excluded.docs",
-            ((term, by) for term in sorted(terms)))
+    db.insert("terms", [(term, by) for term in sorted(terms)],
+              "ON CONFLICT (term) DO UPDATE SET docs = docs + excluded.docs")
 
 
 def keyframe(db: Database, keyframe_id: int) -> Keyframe:
@@ -89,14 +82,15 @@ def geometry(db: Database, keyframe_id: int) -> ViewGeometry | None:
     return ViewGeometry(Intrinsics(*_LENS.unpack(lens)), unpack(mount), memoryview(row[1]).tobytes())
 
 
-def views(db: Database, root: int, cell: Cell) -> list[NoveltyView]:
-    """Return the views of a cell, oldest first; their content is in the table `content`."""
-    found = []
-    for pose_bytes, thumb, stamp_ns in db.execute(
-            "SELECT camera, thumb, stamp_ns FROM keyframes WHERE root = ? AND cell = ? ORDER BY id",
-            (root, cell_number(cell))):
+def views(db: Database, root: int, cells: Iterable[Cell]) -> dict[Cell, list[NoveltyView]]:
+    """Return the views of each cell, oldest first; their content is in the table `content`."""
+    numbers = {cell_number(cell): cell for cell in cells}
+    found: dict[Cell, list[NoveltyView]] = {cell: [] for cell in numbers.values()}
+    for number, pose_bytes, thumb, stamp_ns in db.execute(
+            "SELECT cell, camera, thumb, stamp_ns FROM keyframes WHERE root = ? AND cell IN (SELECT value FROM "
+            "json_each(?)) ORDER BY id", (root, json.dumps([*numbers]))):
         x = struct.unpack("<6d", pose_bytes)
-        found.append(NoveltyView(x[:3], x[3:], thumb, (), stamp_ns))
+        found[numbers[number]].append(NoveltyView(x[:3], x[3:], thumb, (), stamp_ns))
     return found
 
 
@@ -115,34 +109,30 @@ def known_objects(db: Database, root: int) -> list[ObjectRecord]:
             for number, kind, room, attributes, box, times, first, last, missed, gone, colours in found]
 
 
-def write_look(db: Database, looked: ObjectUpdate, keyframe: Keyframe | None, root: int) -> ObjectUpdate:
-    """Write the changes of a look; return them with the ids of new objects."""
+def write_look(db: Database, looked: ObjectUpdate, keyframe: Keyframe | None, root: int, last_id: int) -> ObjectUpdate:
+    """Write the changes of a look; return them with the ids of new objects. last_id: id of the newest object."""
     associated = []
     for s, known in looked.associated:
-        values = (known.kind, known.room, json.dumps(known.attributes, sort_keys=True), pack_box(known.low, known.high),
-                  known.times, known.first_ns, known.last_ns, known.missed, known.gone_ns, json.dumps(known.colours))
+        if not known.id and keyframe is not None:  # an object needs an image to show: a new one waits for a keyframe
+            last_id += 1
+            known = replace(known, id=last_id)
         if known.id:
-            db.execute("UPDATE objects SET kind = ?, room = ?, attributes = ?, box = ?, times = ?, first_ns = ?, "
-                       "last_ns = ?, missed = ?, gone_ns = ?, colours = ? WHERE id = ?", (*values, known.id))
-        elif keyframe is not None:  # an object needs an image to show: a new one waits for a keyframe
-            cursor = db.execute("INSERT INTO objects (root, kind, room, attributes, box, times, first_ns, last_ns, "
-                                "missed, gone_ns, colours) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (root, *values))
-            known = replace(known, id=cursor.lastrowid or 0)
-        else:
-            continue
-        associated.append((s, known))
-        if keyframe is not None:
-            (x, y, z), (u, v, w) = s.centre, s.size
-            seen_box = pack_box((x - u / 2, y - v / 2, z - w / 2), (x + u / 2, y + v / 2, z + w / 2))
-            attributes = json.dumps(s.label.attributes, sort_keys=True)
-            db.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?)",
-                       (known.id, keyframe.id, s.pixels, json.dumps(s.bbox), attributes, seen_box))
+            associated.append((s, known))
+    db.insert("objects", [
+        (o.id, root, o.kind, o.room, json.dumps(o.attributes, sort_keys=True), pack_box(o.low, o.high), o.times,
+         o.first_ns, o.last_ns, o.missed, o.gone_ns, json.dumps(o.colours))
+        for o in (*(o for _, o in associated), *looked.missed)],
+        "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, room = excluded.room, attributes = excluded.attributes, "
+        "box = excluded.box, times = excluded.times, first_ns = excluded.first_ns, last_ns = excluded.last_ns, "
+        "missed = excluded.missed, gone_ns = excluded.gone_ns, colours = excluded.colours")
+    if keyframe is not None:
+        db.insert("seen", [(o.id, keyframe.id, s.pixels, json.dumps(s.bbox), json.dumps(s.label.attributes,
+                                                                                       sort_keys=True),
+                            pack_box(*box_of(s))) for s, o in associated])
     for part, whole in looked.merged.items():
         db.execute("UPDATE OR IGNORE seen SET object = ? WHERE object = ?", (whole, part))
         db.execute("DELETE FROM seen WHERE object = ?", (part,))
         db.execute("DELETE FROM objects WHERE id = ?", (part,))
-    db.many("UPDATE objects SET missed = ?, gone_ns = ? WHERE id = ?",
-            ((known.missed, known.gone_ns, known.id) for known in looked.missed))
     return replace(looked, associated=associated)
 
 

@@ -227,7 +227,8 @@ class MemoryStore(MemoryReader):
             self._novelty = Novelty(self._config.keyframes, self._views_of, self._knows)
             self._objects = Objects(rows.known_objects(self._db, root), self._config.objects, self._embedder)
             self.recaller = Recaller(self._db, self._index, self._maps, self._embedder, self._names)
-            self._last_id = int(self._db.value("SELECT seq FROM sqlite_sequence WHERE name = 'keyframes'") or 0)
+            self._last_id, self._last_object = (int(self._db.value(
+                "SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)) or 0) for table in ("keyframes", "objects"))
             self._last_ns = self._last_of_session()
             self.recaller.until_ns = self._novelty.until_ns = self._trust.until_ns
             self._patrol = ledger.running_patrol(self._db, self._maps.session)
@@ -240,9 +241,9 @@ class MemoryStore(MemoryReader):
         return int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ? AND stamp_ns <= ?",
                                   (self._maps.session, self._trust.until_ns)) or 0)
 
-    def _views_of(self, cell: Cell) -> list[NoveltyView]:
+    def _views_of(self, cells: Iterable[Cell]) -> dict[Cell, list[NoveltyView]]:
         with self._db.storage("read"):
-            return rows.views(self._db, self._maps.root, cell)
+            return rows.views(self._db, self._maps.root, cells)
 
     def _knows(self, item: str) -> bool:
         with self._db.storage("read"):
@@ -301,15 +302,15 @@ class MemoryStore(MemoryReader):
         with self._db.transaction():
             if keyframe is not None and view is not None:
                 row = self._insert(keyframe, view, self._vector(keyframe.caption), frame.labels is not None)
-            looked = rows.write_look(self._db, looked, keyframe, self._maps.root)
+            looked = rows.write_look(self._db, looked, keyframe, self._maps.root, self._last_object)
             if frame.labels is not None:
                 patrol = ledger.write(self._db, self._maps.session, patrol, frame.stamp_ns, looked, rooms)
                 watches.check(self._db, WatchedLook(frame.stamp_ns, patrol.number, keyframe.id if keyframe else 0,
                                                     looked, self._objects.known, rooms))
         self._patrol = patrol if patrol.number else None
         self._objects.apply(looked)
-        if keyframe is not None:
-            self._pictures.add(looked, frame.stamp_ns)
+        self._last_object = max((self._last_object, *(known.id for _, known in looked.associated)))
+        self._pictures.add(looked, frame.stamp_ns, keyframe is not None)
         self._looked_ns = frame.stamp_ns
         if row is not None and keyframe is not None and view is not None:
             self._index.add(row)

@@ -201,12 +201,16 @@ def most(a: Point, b: Point) -> Point:
     return max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
 
 
-def overlap(low: np.ndarray, high: np.ndarray, b_low: Point, b_high: Point, slack: float) -> np.ndarray:
-    """Return the overlap (n,) of boxes (n, 3), (n, 3) with box b, as a share of the smaller of the two boxes."""
+def overlap(low: np.ndarray, high: np.ndarray, b_low: Point | np.ndarray, b_high: Point | np.ndarray,
+            slack: float) -> np.ndarray:
+    """Return the overlap (n,) of boxes (n, 3), (n, 3) with box b, as a share of the smaller of the two boxes.
+
+    Of boxes b (m, 1, 3), (m, 1, 3) return (m, n).
+    """
     low, high = low - slack, high + slack
-    b0, b1 = np.array(b_low) - slack, np.array(b_high) + slack
-    common = np.clip(np.minimum(high, b1) - np.maximum(low, b0), 0.0, None).prod(axis=1)
-    return np.asarray(common / np.minimum((high - low).prod(axis=1), (b1 - b0).prod()))
+    b0, b1 = np.asarray(b_low) - slack, np.asarray(b_high) + slack
+    common = np.clip(np.minimum(high, b1) - np.maximum(low, b0), 0.0, None).prod(axis=-1)
+    return np.asarray(common / np.minimum((high - low).prod(axis=-1), (b1 - b0).prod(axis=-1)))
 
 
 def covered(of_low: Point, of_high: Point, low: Point, high: Point, slack_m: float) -> float:

@@ -53,6 +53,19 @@ def test_what_was_taken_comes_back_as_it_was(store: MemoryStore) -> None:
     again.close()
 
 
+def test_a_view_is_written_by_one_statement_for_each_table(store: MemoryStore) -> None:
+    """However many objects it shows, and however many words describe them."""
+    _visit(store)
+    written: list[str] = []
+    store._db._db.set_trace_callback(written.append)
+    assert store.take(frame(9 * 10**9, Pose2(9.0, 0.0, 0.0), {1: (0, 0, 12, 12), 2: (12, 0, 50, 30), 3: (50, 0, 60, 30),
+                                                           4: (0, 32, 60, 44)}), LABELS) is not None
+    store._db._db.set_trace_callback(None)
+    own = [" ".join(sql.split()[:3]) for sql in written if not sql.startswith("--")]  # the rest: FTS5's own
+    assert len(own) == len(set(own)) <= 20, own
+    assert own.count("INSERT INTO objects") == own.count("INSERT INTO looks") == own.count("INSERT INTO terms") == 1
+
+
 def test_only_new_views_are_kept_and_ids_count_up(store: MemoryStore) -> None:
     stored = [store.take(frame(i, Pose2(0.2 * i, 0.0, 0.0)), {}) for i in range(11)]
     assert [k.id for k in stored if k] == [1, 2, 3, 4]
