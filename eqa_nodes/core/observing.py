@@ -15,7 +15,7 @@ from eqa_nodes.core.types.questions import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 
 if TYPE_CHECKING:
-    from eqa_nodes.core.mapping.floors import MultiFloorMapper  # loads scipy and numba, which memory alone does not need
+    from eqa_nodes.core.mapping.floors import MultiFloorMapper  # scipy and numba, which memory alone does not need
 
 
 class EpisodicMemory:

@@ -46,11 +46,11 @@ class RecordingConfig:
     """How chunks and images are compressed and stored; docs/bags.md has the figures."""
 
     compression: str = setting("lz4", "Compression of the MCAP chunks: none | lz4 | zstd; all are lossless.")
-    color: str = setting("raw",
+    color: str = setting("jpeg",
         "Format of colour images, by the name of the image transport plugin: raw | jpeg | png; raw and png are "
         "lossless.")
     jpeg_quality: Percent = constant(90, "JPEG quality of the colour images (1 to 100).")
-    depth: str = setting("raw",
+    depth: str = setting("png",
         "Format of depth images: raw | png (16 bits; 16UC1 is lossless, 32FC1 is rounded to 1 mm and ends at 65.535 "
         "m).")
     names: str = setting("graph",

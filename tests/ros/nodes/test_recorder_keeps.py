@@ -26,7 +26,7 @@ from eqa_nodes.ros.rates import WARN
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import until
 from eqa_nodes.wire.graph import TOPICS
-from tests.fixtures.recorder_rig import no_room_once
+from tests.fixtures.recorder_rig import LOSSLESS, no_room_once
 
 K = Intrinsics(16, 12, 8.0, 8.0, 8.0, 6.0)
 RGB, DEPTH = np.full((12, 16, 3), 90, np.uint8), np.full((12, 16), 2000, np.uint16)
@@ -40,7 +40,7 @@ class Robot:
 
     def __init__(self, ros: Any, folder: Path, **parameters: Any) -> None:
         self.folder = folder / "walk"
-        self.recorder = ros.add(RecorderNode, folder=str(folder), **parameters)
+        self.recorder = ros.add(RecorderNode, folder=str(folder), **LOSSLESS | parameters)
         node = ros.plain("robot")
         self.out = {key: node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
                      for key in OBSERVATION}

@@ -99,9 +99,9 @@ def test_pixels_that_are_not_known_are_refused(cdr: Cdr, role: str, encoding: st
 
 
 def test_topics_are_named_as_the_transports_name_them() -> None:
-    encoder = ImageEncoder(RecordingConfig(color="jpeg", depth="png"))
+    encoder, lossless = ImageEncoder(RecordingConfig()), ImageEncoder(RecordingConfig(color="raw", depth="raw"))
     assert (encoder.suffix("color"), encoder.suffix("depth")) == ("/compressed", "/compressedDepth")
-    assert ImageEncoder(RecordingConfig()).suffix("color") == ImageEncoder(RecordingConfig()).suffix("depth") == ""
+    assert lossless.suffix("color") == lossless.suffix("depth") == ""
 
 
 @pytest.mark.parametrize(("options", "complaint"), [

@@ -58,8 +58,8 @@ class _Writer:
         self.write = recording.put
 
 
-@pytest.mark.parametrize("config", [RecordingConfig(), RecordingConfig(color="png", depth="png"),
-                                    RecordingConfig(compression="zstd", color="jpeg", depth="png", split_s=2.0)])
+@pytest.mark.parametrize("config", [RecordingConfig(color="raw", depth="raw"), RecordingConfig(color="png"),
+                                    RecordingConfig(), RecordingConfig(compression="zstd", split_s=2.0)])
 def test_what_is_brought_is_in_the_bag(cdr: Cdr, tmp_path: Path, config: RecordingConfig) -> None:
     recording = BagRecording(tmp_path / "bag", topics_of(*FRAME_TOPICS), config, ROLES)
     record_frames(cdr, _Writer(recording), 6)  # type: ignore[arg-type]
