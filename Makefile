@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models demo test test-fast bench chaos lint docs pages clean
+.PHONY: help setup setup-models setup-dev demo test test-fast bench chaos lint docs pages clean
 
 # A sourced ROS distribution gets its interfaces from the colcon workspace; without one they are in .venv.
 ENTER := $(if $(ROS_DISTRO),source ros2_ws/install/local_setup.bash && )source .venv/bin/activate && \
@@ -15,6 +15,9 @@ setup:  ## make .venv ready (the verbs below do it themselves)
 setup-models:  ## the same, with what models on this machine need
 	@scripts/setup models
 
+setup-dev:  ## the same, with what tests, checks and documentation need
+	@scripts/setup dev
+
 demo:  ## answer questions in the built-in house; ARGS="--help" shows how
 	@scripts/setup demo
 	@$(ENTER) eqa demo $(ARGS)
@@ -22,10 +25,10 @@ demo:  ## answer questions in the built-in house; ARGS="--help" shows how
 # Each worker takes whole files, long ones first; every test that starts ROS reserves a domain of its own.
 WORKERS ?= auto
 FAST_WORKERS ?= $(shell nproc)
-test: setup-models  ## run the tests on all cores; ARGS="tests/unit -k mapping" chooses, WORKERS=0 uses one process
+test: setup-models setup-dev  ## run the tests on all cores; ARGS="tests/unit -k mapping" chooses, WORKERS=0 uses one process
 	@$(ENTER) pytest -rs -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-fast: setup  ## run the unit tests but for the long ones: no process, no ROS, no browser, no torch
+test-fast: setup-dev  ## run the unit tests but for the long ones: no process, no ROS, no browser, no torch
 	@$(ENTER) pytest -rs -n $(FAST_WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder --fast tests/unit $(ARGS)
 
 bench: setup  ## measure speed and memory
@@ -34,14 +37,14 @@ bench: setup  ## measure speed and memory
 chaos: setup  ## break the graph in every way and check what must hold; ARGS="--episodes 10" shortens it
 	@$(ENTER) python -m benchmarks.chaos $(ARGS)
 
-lint: setup  ## check style and types
+lint: setup-dev  ## check style and types
 	@$(ENTER) ruff check . && mypy
 
-docs: setup  ## build the documentation into build/site; a warning is an error
+docs: setup-dev  ## build the documentation into build/site; a warning is an error
 	@$(ENTER) sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/site
 	@echo "written: build/site/index.html"
 
-pages: setup  ## run the README's example, the tutorials and the notebooks, and write what they print into them
+pages: setup-dev  ## run the README's example, the tutorials and the notebooks, and write what they print into them
 	@$(ENTER) pytest -q --thorough --rewrite-pages tests/process/test_tutorials.py tests/process/test_notebooks.py
 
 clean:  ## remove everything that was built

@@ -118,6 +118,19 @@ def test_interface_packages_declare_what_cmake_finds(package: Path) -> None:
     assert {ros_wheel(name) for name in found - {"builtin_interfaces"}} <= built_with
 
 
+def test_users_install_no_tools_of_developers(setup_cfg: configparser.ConfigParser) -> None:
+    """Playwright, mypy, Sphinx and Jupyter are 400 MB; `make test`, `make lint` and `make docs` install them."""
+    extras = setup_cfg["options.extras_require"]
+    tools = set(requires(extras["dev"])) | set(requires(extras["docs"]))
+    (chosen,) = re.findall(r"eqa-nodes\[(.*)\]", extras["all"])
+    used = {name for extra in chosen.split(",") for name in requires(extras[extra])}
+    assert {"playwright", "mypy", "sphinx", "ipykernel"} <= tools and not {"dev", "docs"} & set(chosen.split(","))
+    assert not used & {"playwright", "mypy", "sphinx", "ipykernel", "pytest"}
+    made = (ROOT / "Makefile").read_text()
+    for verb in ("test", "test-fast", "lint", "docs", "pages"):
+        assert re.search(rf"^{verb}: .*\bsetup-dev\b", made, re.MULTILINE), verb
+
+
 def test_every_node_has_an_executable_and_a_main(setup_cfg: configparser.ConfigParser) -> None:
     scripts = [ROOT / file for file in data_files(setup_cfg)["lib/eqa_nodes"]]
     assert {script.name for script in scripts} == {*NODES, *PROGRAMS}
