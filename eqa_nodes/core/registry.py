@@ -160,12 +160,18 @@ def _installed(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
 
 @cache
 def _scanned(group: str, path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
-    from importlib.metadata import entry_points
-
     found: dict[str, tuple[EntryPoint, ...]] = {}
-    for point in entry_points(group=group):
+    for point in _all_installed(path).select(group=group):
         found[point.name] = (*found.get(point.name, ()), point)
     return found
+
+
+@cache
+def _all_installed(path: tuple[str, ...]) -> Any:
+    """Return the entry points of all groups: reading those of one reads a file of every installed package too."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 def _package(point: EntryPoint) -> str:

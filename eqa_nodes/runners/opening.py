@@ -7,6 +7,7 @@ from contextlib import closing
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eqa_nodes.config.named_agents import is_function
 from eqa_nodes.config.nodes import AnswererSettings, GraphSettings, PerceptionSettings
@@ -24,11 +25,12 @@ from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.roles import role_configs
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.perception.perceiver import weights_folder
-from eqa_nodes.recordings.detected_history import DetectedHistory
-from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.answerers import answerer_of
-from eqa_nodes.runners.history import HistoryRunner, HistorySource
 from sim_bridge.registry import check_simulator, is_scan, open_simulator
+
+if TYPE_CHECKING:  # a question in a simulator reads no recordings, and would wait 0.2 s for their libraries
+    from eqa_nodes.recordings.history_views import ViewSelection
+    from eqa_nodes.runners.history import HistorySource
 
 
 def check_chain(config: RunConfig, scene: str) -> None:
@@ -141,6 +143,8 @@ def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda
 
 def selection_of(config: RunConfig) -> ViewSelection:
     """Return the selection of views of a history for an answer."""
+    from eqa_nodes.recordings.history_views import ViewSelection
+
     memory, agent = config.settings.memory, config.named
     return ViewSelection(agent.frames, agent.k, memory.labels, memory.memory)
 
@@ -151,6 +155,8 @@ def open_history_runner(config: RunConfig, source_of: Callable[[Sample], History
 
     cache_folder: folder for data computed from histories.
     """
+    from eqa_nodes.runners.history import HistoryRunner
+
     built = config.settings
     if built.detecting:
         source_of = _detected(source_of, built.perception)
@@ -166,6 +172,9 @@ def open_history_runner(config: RunConfig, source_of: Callable[[Sample], History
 def _detected(source_of: Callable[[Sample], HistorySource],
               own: PerceptionSettings) -> Callable[[Sample], HistorySource]:
     """Return the same histories with a detector's labels; its models are loaded when the first one is read."""
+    from eqa_nodes.recordings.detected_history import DetectedHistory
+    from eqa_nodes.runners.history import HistorySource
+
     perceiver = cache(lambda: open_perceiver(own.detector, own.perceiver))
 
     def seen(sample: Sample) -> HistorySource:

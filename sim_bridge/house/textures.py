@@ -283,8 +283,7 @@ def _pyramid(image: np.ndarray) -> np.ndarray:
     levels = []
     for _ in range(LEVELS):
         levels.append(image.reshape(-1, 3))
-        half = image.shape[0] // 2
-        image = image.reshape(half, 2, half, 2, 3).mean(axis=(1, 3))
+        image = (image[::2, ::2] + image[::2, 1::2] + image[1::2, ::2] + image[1::2, 1::2]) / 4
     return np.clip(np.rint(np.concatenate(levels) * 128.0), 0, 255).astype(np.uint8)
 
 

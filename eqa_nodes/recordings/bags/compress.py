@@ -1,21 +1,21 @@
 """Compresses images before they are written to a bag, in the formats of ROS's image transports.
 
-Colour as JPEG or PNG under `<topic>/compressed`; depth as PNG of 16 bits under `<topic>/compressedDepth`: 16UC1 exact,
-32FC1 in whole millimetres (error at most 0.5 mm; depths beyond 65.535 m are lost). The transport's own encoding of
-32FC1, 16 bits of inverse depth, is coarser from 3 m on (5 to 10 mm at 10 m) and loses depths below 0.15 m.
+Colour as JPEG, the bytes that memory stores too, or as PNG under `<topic>/compressed`; depth as PNG of 16 bits under
+`<topic>/compressedDepth`: 16UC1 exact, 32FC1 in whole millimetres (error at most 0.5 mm; depths beyond 65.535 m are
+lost). The transport's own encoding of 32FC1, 16 bits of inverse depth, is coarser from 3 m on (5 to 10 mm at 10 m) and
+loses depths below 0.15 m.
 """
 
 from __future__ import annotations
 
-import io
 import struct
 import zlib
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.recordings.options import RecordingConfig
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.cdr import IMAGE, decoded, encoded, store
@@ -50,7 +50,7 @@ class ImageEncoder:
         grey = image.encoding in ("mono8", "8UC1")
         pixels = messages.pixels_of(image) if grey else messages.rgb_of(image)
         kind = self._config.color
-        data = png_file(pixels, zlib.Z_RLE) if kind == "png" else _jpeg_file(pixels, self._config.jpeg_quality)
+        data = png_file(pixels, zlib.Z_RLE) if kind == "png" else jpeg_of_pixels(pixels, self._config.jpeg_quality)
         return f"{image.encoding}; {kind} compressed {'mono8' if grey else 'bgr8'}", data
 
     def _depth(self, image: Any) -> tuple[str, bytes]:
@@ -91,9 +91,3 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 def _depth_file(pixels: np.ndarray) -> bytes:
     return _DEPTH_HEADER + png_file(pixels, zlib.Z_FILTERED)  # for smooth simulated depths a fifth of Z_RLE's size
-
-
-def _jpeg_file(pixels: np.ndarray, quality: int) -> bytes:
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, "jpeg", quality=quality)
-    return out.getvalue()

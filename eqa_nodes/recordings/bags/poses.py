@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.types.geometry import Pose2, Transform, compose, inverse
@@ -65,6 +64,8 @@ class Poses:
         """Return the pose of an optical frame on the robot. Raises BadFrame if it is unknown."""
         if self.base:
             return self._lookup(self.base, _name(camera), stamp_ns)
+        from scipy.spatial.transform import Rotation  # takes 0.1 s, which every start of eqa ask would pay
+
         m = self._lookup(self.fixed, _name(camera), stamp_ns).matrix()
         m = np.linalg.inv(self.map_from_base(stamp_ns, camera).matrix()) @ m
         x, y, z = m[:3, 3].tolist()

@@ -56,7 +56,7 @@ def trace_from(source: Messages) -> EpisodeTrace:
     trace.moments = moments.all()
     if "color" in last:
         with suppress(BadFrame):  # skip an image that cannot be read
-            trace.view = jpeg_of_pixels(rgb_of(last["color"]))
+            trace.view = _jpeg(last["color"])
     if "map" in last:
         trace.grid = messages.grid_of(last["map"], last.get("explored"))
     return trace
@@ -74,6 +74,12 @@ def _add(trace: EpisodeTrace, key: str, message: Any, last: Mapping[str, Any], s
         trace.calls.append(_read(messages.call_of, message, source))
     elif key == "keyframes":
         trace.keyframes.append(messages.keyframe_of(message))
+
+
+def _jpeg(message: Any) -> bytes:
+    """Return an image as a JPEG, as it was recorded if it is one. Raises BadFrame."""
+    pixels = rgb_of(message)
+    return bytes(message.data) if "jpeg" in getattr(message, "format", "") else jpeg_of_pixels(pixels)
 
 
 def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Pose2, Transform
@@ -33,6 +32,8 @@ def rigid(matrix: np.ndarray, what: object) -> np.ndarray:
 
 def transform_of_matrix(matrix: np.ndarray) -> Transform:
     """Return the transform of a rigid (4, 4) matrix."""
+    from scipy.spatial.transform import Rotation  # takes 0.1 s, which every start of eqa ask would pay
+
     x, y, z = matrix[:3, 3].tolist()
     qx, qy, qz, qw = Rotation.from_matrix(matrix[:3, :3]).as_quat().tolist()
     return Transform((x, y, z), (qx, qy, qz, qw))
@@ -73,6 +74,8 @@ def camera_pose(row: np.ndarray) -> np.ndarray | None:
     """Return the (4, 4) pose of x, y, z and a quaternion x, y, z, w of any length, None if it was lost."""
     if not np.isfinite(row).all() or not np.any(row[3:]):
         return None
+    from scipy.spatial.transform import Rotation
+
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = Rotation.from_quat(row[3:]).as_matrix(), row[:3]
     return pose

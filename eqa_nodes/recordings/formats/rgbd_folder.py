@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from eqa_nodes.core.camera.image_geometry import returned
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
@@ -191,6 +190,8 @@ def nearest(stamps: Sequence[float], others: Sequence[float]) -> list[int]:
     """Return for each stamp the index of the nearest other stamp, -1 if it is over 20 ms away. Stamps in seconds."""
     if not others or not stamps:
         return [-1] * len(stamps)
+    from scipy.spatial import KDTree  # takes 0.1 s, which every start of eqa ask would pay
+
     apart, at = KDTree(np.array(others)[:, None]).query(np.array(stamps)[:, None])
     return np.where(apart <= _TOGETHER_S, at, -1).tolist()
 
