@@ -52,11 +52,13 @@ SPEED = {
     "mapping": Experiment("a camera frame in the map", 1, "mapping.figures"),
     "planning": Experiment("frontiers, paths and decisions", 1, "planning.figures"),
     "memory": Experiment("recall, opening and inserting among a million views", 20, "memory.figures"),
-    "bags": Experiment("reading a bag", 2, "bags.figures"),
+    "bags": Experiment("the size of a bag, and reading one", 2, "bags.figures"),
     "rendering": Experiment("a picture of the built-in house", 1, "rendering.figures"),
     "graph": Experiment("a step and an answer through the graph", 3, "graph.figures"),
     "live": Experiment("from a camera's stamp to the map", 2, "live.figures"),
-    "start": Experiment("eqa demo", 2, "start.figures"),
+    "start": Experiment("eqa ask up to its first look, and eqa demo", 3, "start.figures"),
+    "relocalisation": Experiment("a new map among the known ones", 1, "surfaces.relocalisation"),
+    "reconstruction": Experiment("a surface out of depth images", 1, "surfaces.reconstruction"),
     "hour": Experiment("memory of each process over an hour of driving", 5, "graph.hour")}
 TRIALS = {
     "people": Experiment("questions as people type them", 1, "people.figures"),

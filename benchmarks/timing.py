@@ -22,12 +22,14 @@ class Figure(NamedTuple):
 
 def times_ms(work: Callable[[], object], repeats: int, warm_up: int = 0) -> list[float]:
     """Return the duration of each repetition, milliseconds, without the warm-up."""
-    times = []
-    for _ in range(warm_up + repeats):
-        begin = time.perf_counter()
-        work()
-        times.append((time.perf_counter() - begin) * 1e3)
-    return times[warm_up:]
+    return [time_ms(work) for _ in range(warm_up + repeats)][warm_up:]
+
+
+def time_ms(work: Callable[[], object]) -> float:
+    """Return the duration of a call, milliseconds."""
+    begin = time.perf_counter()
+    work()
+    return (time.perf_counter() - begin) * 1e3
 
 
 def median_ms(work: Callable[[], object], repeats: int, warm_up: int = 0) -> float:
