@@ -99,7 +99,7 @@ class Replay:
             answers = [_ask(client, console, question) for question in self.ask]
             if self.record:
                 client.end_episode()
-                console.print(f"recorded: {config.folder / 'bags'}", soft_wrap=True, highlight=False)
+                console.print(f"recorded: {config.folder / 'bags'}", soft_wrap=True, highlight=False, markup=False)
         return answers
 
 

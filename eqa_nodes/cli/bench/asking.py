@@ -147,7 +147,7 @@ def ask_questions(run: BenchmarkRun) -> int:
                            task=run.task, retry_failed=run.retry_failed, asked=config.model_name,
                            whole=prepared.selection.whole, preflight=prepared.preflight)
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
-                  soft_wrap=True)
+                  soft_wrap=True, markup=False)
     if summary.complaint:
         console.print(summary.complaint, soft_wrap=True, markup=False, style="red")
     if summary.spent:
@@ -164,7 +164,7 @@ def rehearse(run: BenchmarkRun, like: Path | None, seconds_per_call: float, json
     samples, dataset = prepared.samples, run.config.dataset
     prepared.say_problems()
     if run.task != EM and (counts := prepared.scenes.summary(samples)):
-        console.print(f"{dataset} {run.split}".rstrip() + f": {counts}", soft_wrap=True, highlight=False)
+        console.print(f"{dataset} {run.split}".rstrip() + f": {counts}", soft_wrap=True, highlight=False, markup=False)
     if json is not None:
         write_json(json, prepared.scenes.rows(samples))
     _say_estimate(console, _estimate(run, samples, like, seconds_per_call))
@@ -202,7 +202,7 @@ def _say_estimate(console: Console, estimate: Estimate) -> None:
     cost = estimate.cost
     console.print(f"{estimate.questions} questions, about {in_short(cost.calls)} model calls, {in_short(cost.tokens)} "
                   f"tokens, {in_words(cost.seconds)}. From {estimate.basis}.\nNothing was asked.", soft_wrap=True,
-                  highlight=False)
+                  highlight=False, markup=False)
 
 
 def _engine(run: BenchmarkRun, source_of: SourceOf | None, bar: RunBar, stack: ExitStack) -> Engine:

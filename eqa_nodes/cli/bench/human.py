@@ -79,7 +79,7 @@ class Human:
                                task=task)
             samples = opened_by(MESH if task == TASKS else self.scans.simulator, selection.samples)
         if selection.words:
-            console.print(f"{self.dataset}: {selection.words}", soft_wrap=True, highlight=False)
+            console.print(f"{self.dataset}: {selection.words}", soft_wrap=True, highlight=False, markup=False)
         with ExitStack() as stack:
             runner, person = self._tasks(desk, len(samples), out, stack) if task == TASKS else self._questions(
                 desk, samples, console, stack)

@@ -75,7 +75,7 @@ class Tasks:
         self.scans.set_environment()
         selection = self._selection(console)
         if selection.words:
-            console.print(f"{self.dataset}: {selection.words}", soft_wrap=True, highlight=False)
+            console.print(f"{self.dataset}: {selection.words}", soft_wrap=True, highlight=False, markup=False)
         if self.write is not None:
             return self._write(console, selection.samples, self.write)
         samples = opened_by(self.scans.simulator, selection.samples)
@@ -123,7 +123,7 @@ class Tasks:
         from eqa_nodes.bench.embodied.tasks import task_in
 
         write_tasks(folder, [task_in(sample) for sample in samples])
-        console.print(f"{len(samples)} tasks: {folder / 'tasks' / 'tasks.json'}", soft_wrap=True)
+        console.print(f"{len(samples)} tasks: {folder / 'tasks' / 'tasks.json'}", soft_wrap=True, markup=False)
         return 0
 
     def _carry_out(self, console: Console, selection: Selection) -> int:
@@ -135,7 +135,7 @@ class Tasks:
             check_model(self.model.config())
         summary = self._run(console, selection, out)
         console.print(f"{summary.asked} done, {summary.resumed} done before, {summary.failed} failed: {out}\n"
-                      f"next: eqa bench score {out}", soft_wrap=True)
+                      f"next: eqa bench score {out}", soft_wrap=True, markup=False)
         if summary.complaint:
             console.print(summary.complaint, soft_wrap=True, markup=False, style="red")
         return summary.exit_code

@@ -66,8 +66,10 @@ def test_the_command_does_tasks_of_files_in_any_simulator(tmp_path: Path, capsys
     assert main(["bench", "table", str(tmp_path / "run")]) == 0
     printed = capsys.readouterr().out
     assert "Table 2. EmbodiedEval" in printed and "run [" in printed and "OpenEQA" not in printed
-    assert main([*line, "--write", str(tmp_path / "again")]) == 0
-    assert read_tasks(tmp_path / "again") == read_tasks(tmp_path)
+    again = tmp_path / "again [house]"
+    assert main([*line, "--write", str(again)]) == 0
+    assert "again [house]" in capsys.readouterr().out  # no markup
+    assert read_tasks(again) == read_tasks(tmp_path)
     write_tasks(tmp_path, [replace(TOY, scene="unity:x")])
     assert main([*line, "--out", str(tmp_path / "other")]) == 2
     assert "no simulator opens" in capsys.readouterr().err
