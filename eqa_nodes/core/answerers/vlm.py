@@ -86,9 +86,8 @@ class VlmAnswerer(AcceptsAnyQuestion):
     def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
         """Ask in one call for the answer and where to go, with numbered options in pictures and earlier statements."""
         given = shown(brief, self._asker.side("decide", self._config.max_side_px))
-        read = partial(read_advice, question=question, brief=brief, pictures=given.pictures,
-                       scale=self._scale)
-        return self._asker.ask("decide", question, given.parts, read, brief.views, FORM)
+        read = partial(read_advice, question=question, brief=brief, given=given, scale=self._scale)
+        return self._asker.ask("decide", question, given.parts, read, (*brief.views, *brief.sheet), FORM)
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         shown = [(view, lettered(view)) for view in views]

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.model import Picture
-from eqa_nodes.core.pillow import writing_font
+from eqa_nodes.core.pillow import image_size, writing_font
 from eqa_nodes.core.types.calls import OptionMark
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
@@ -101,10 +101,10 @@ def lettered(view: Keyframe) -> dict[str, FloorPixel]:
 
 def heading(number: int, view: Keyframe, letters: Mapping[str, FloorPixel]) -> str:
     """Return the caption above an image: its number, pose, letters drawn on it, and content."""
-    x, y, yaw = view.pose
+    x, y = (round(metres, 1) + 0.0 for metres in view.pose[:2])  # + 0.0, so that none is written as "-0.0"
     drawn = f", letters {', '.join(letters)}" if letters else ""
     caption = f", {view.caption}" if view.caption else ""
-    where = f"taken at ({x:.1f}, {y:.1f}) m, looking to {math.degrees(yaw):.0f} degrees"
+    where = f"taken at ({x:.1f}, {y:.1f}) m, looking to {round(math.degrees(view.pose.yaw)) + 0} degrees"
     return f"Picture {number}: {where}{drawn}{caption}"
 
 
@@ -122,23 +122,27 @@ def numbered_picture(view: Keyframe, marks: Sequence[OptionMark], max_side_px: i
 
 
 def _drawn(view: Keyframe, discs: Mapping[str, tuple[float, float]], max_side_px: int) -> bytes:
-    if not view.jpeg:
-        raise BadFrame(f"keyframe {view.id} has no image for the model")
-    if not discs and not max_side_px:
+    size = image_size(view.jpeg)
+    if view.jpeg and not discs and (not max_side_px or (size is not None and max(size) <= max_side_px)):
         return view.jpeg
-    try:
-        stored = Image.open(io.BytesIO(view.jpeg))
-        if not discs and max(stored.size) <= max_side_px:
-            return view.jpeg
-        image = stored.convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # Pillow's errors for damage
-        raise BadFrame(f"the image of keyframe {view.id} cannot be decoded: {error}") from error
+    image = decoded(view)
+    width = image.width
     if max_side_px:
         image.thumbnail((max_side_px, max_side_px))
-    draw_discs(image, discs, image.width / stored.width)
+    draw_discs(image, discs, image.width / width)
     out = io.BytesIO()
     image.save(out, "JPEG", quality=_JPEG_QUALITY)
     return out.getvalue()
+
+
+def decoded(view: Keyframe) -> Image.Image:
+    """Return the picture of a view, RGB. Raises BadFrame for an absent or broken one."""
+    if not view.jpeg:
+        raise BadFrame(f"keyframe {view.id} has no image for the model")
+    try:
+        return Image.open(io.BytesIO(view.jpeg)).convert("RGB")
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # Pillow's errors for damage
+        raise BadFrame(f"the image of keyframe {view.id} cannot be decoded: {error}") from error
 
 
 def draw_discs(image: Image.Image, discs: Mapping[str, tuple[float, float]], scale: float) -> None:
