@@ -132,7 +132,7 @@ class ModelDecides(ExploreFirst):
     def drove(self, decision: Decision) -> None:
         """Note which option the robot was sent to."""
         self._drives += 1
-        self._notebook.went(decision, self.advice)
+        self._notebook.went(decision, self._said.options)
 
     def _advice(self, brief: DecisionRequest, keep: bool = True) -> DecisionReply | None:
         """Ask the model; None if the limits allow no call. keep: whether to reserve one call for the answer."""

@@ -20,8 +20,8 @@ _TURNED = 1.0  # cost of looking the other way
 _THIS_FLOOR_M = 1.5
 _NEARBY_M = 4.0  # views from farther away show walls in too few points
 _TALL_M, _LINTEL_M = 1.4, 1.9  # what is between these heights beside an opening is a wall
-_THICK_M, _JAMB_M = 0.35, (0.2, 1.2)  # how far from its line, and how far from its middle, the ends of walls are
-_POINTS = 4
+_THICK_M, _JAMB_M = 0.2, (0.3, 0.8)  # how far from its line, and how far from its middle, the ends of walls are
+_POINTS = 8
 
 
 class Glimpse(NamedTuple):

@@ -53,7 +53,7 @@ _FLOOR_M = 2.5  # minimum distance of such a place from visited positions
 _STEP_M = 0.1  # a shorter path is not a drive
 _LITTLE = 0.15  # below this doubt, nothing is looked at again
 _INSIDE_M = 1.0  # a drive to a doorway ends so far behind it
-_BEEN_M = 1.5  # a room was visited if the robot stood this close to where such a drive ends
+_BEEN_M = 4.0  # a room was visited if the robot stood in sight of where such a drive ends, at most this far away
 _OF_DOOR_M = 1.0  # a frontier this close to a doorway is the doorway
 _BEHIND_M, _BEHIND_RAD = 3.5, math.radians(60)  # and so is one seen through it that is this close behind it
 _CLOSE_M, _CLOSEST_M, _CLOSER_THAN_M = 1.8, 0.9, 2.0  # a closer look is taken from so near, unless the robot is nearer
@@ -360,7 +360,8 @@ class BestPolicy:
             if at is None or place is None or not self._targets.open(place.pose):
                 continue
             inside = at.x + _INSIDE_M * math.cos(at.heading), at.y + _INSIDE_M * math.sin(at.heading)
-            if any(math.dist(inside, been) < _BEEN_M and _beyond(at, been) for been in self._visited):
+            been = np.array([old for old in self._visited if math.dist(inside, old) < _BEEN_M and _beyond(at, old)])
+            if clear_lines(situation.grid, inside, been).any():
                 continue
             own = self._frontier(situation, Frontier(*place.pose, door.width_m), place)
             own = own._replace(kind="doorway", value=max(own.value, _FLOOR_VALUE),

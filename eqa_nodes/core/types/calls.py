@@ -74,8 +74,14 @@ def option_at(options: Sequence[WeighedOption], goal: Pose2) -> int:
 
 
 def _off(option: Option, goal: Pose2) -> float:
-    """Return the distance of a goal from an option; a closer look is taken from a place that faces its object."""
+    """Return the distance of a goal from an option.
+
+    A closer look is taken from a place that faces its object, and a drive to a doorway ends behind it.
+    """
     metres = math.dist((option.x, option.y), goal[:2])
+    if option.kind == "doorway":
+        behind = option.x + math.cos(option.heading), option.y + math.sin(option.heading)
+        return min(metres, math.dist(behind, goal[:2]))
     if not option.kind.startswith(CLOSER):
         return metres
     towards = math.atan2(option.y - goal.y, option.x - goal.x)

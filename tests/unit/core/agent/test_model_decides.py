@@ -12,7 +12,7 @@ from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote
-from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Candidate, Decision, Option, WeighedOption
+from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, Candidate, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.views import Keyframe
@@ -188,6 +188,16 @@ def test_a_room_was_visited_where_the_model_sees_the_robot_stand() -> None:
 def test_it_has_arrived_within_a_metre_of_its_goal(off_m: float, ending: str) -> None:
     (note,) = sent(option("doorway"), Pose2(5.0 - off_m, 0.0, 0.0)).notes()
     assert note == f"A door is open. The robot was then sent to a doorway{ending}"
+
+
+def test_a_drive_that_ends_behind_its_doorway_or_before_its_thing_is_noted() -> None:
+    door, mug = option("doorway"), WeighedOption(Option(5.0, 0.0, 0.0, f"{CLOSER} the mug", 3.0, z=0.8), 0.5)
+    for weighed, x, named in ((door, 6.2, "a doorway"), (mug, 3.2, "a closer look at the mug")):
+        goal = Pose2(x, 0.0, 0.0)
+        assert sent(weighed, goal, Decision(goal, "")).notes() == (
+            f"A door is open. The robot was then sent to {named}.",)
+    away = Pose2(3.2, 0.0, math.pi)
+    assert sent(mug, away, Decision(away, "")).notes() == ("A door is open.",), "it looks another way"
 
 
 def test_a_look_round_goes_nowhere() -> None:
