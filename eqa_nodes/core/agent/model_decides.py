@@ -23,7 +23,7 @@ from eqa_nodes.core.perception.best_views import best_glimpse, between_walls
 from eqa_nodes.core.perception.projection import novelty
 from eqa_nodes.core.protocols import Adviser, adviser_of
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote, option_at
-from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Decision, Option, WeighedOption
+from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, ZOOM, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer, Evidence, Question, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
@@ -40,7 +40,7 @@ _THERE_M = 1.0  # distance to its goal within which the robot has arrived
 _WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited",
          POINTED: "the place that you pointed at"}
 _PICTURES = re.compile(r"\b(?:pictures?|images?)\s+#?\d+(?:\s*(?:,|and|to|-)\s*#?\d+)*", re.IGNORECASE)
-_LEAST = 0.7  # minimum share of a new picture that no other one shows
+_LEAST = 0.9  # minimum share of a new picture that no other one shows
 _PROOF_M, _CLEARLY = 1.6, 0.25  # best distance of a proof; how much better it must be: by a factor of 1.3, or uncut
 _ALIKE = 0.3  # evidence of which the other pictures show more than the rest is not shown again
 
@@ -83,6 +83,10 @@ class ModelDecides(ExploreFirst):
         said = self._advice(brief)
         if said is None:
             return False
+        if any(one.option.kind == ZOOM for one in said.options):  # the same request again, with what it asked to see
+            self._notebook.add(said)
+            brief = brief._replace(notes=self._notebook.notes(), calls_left=max(-1, brief.calls_left - 1))
+            said = self._advice(brief) or said
         answer = self._taken(said, brief)
         if any(not target.known for target in self._said.targets):
             return False
@@ -152,7 +156,7 @@ class ModelDecides(ExploreFirst):
         self._views.forget_doubtful()
         self._views.add(said.assessments, brief.views)
         self.advice = tuple(one._replace(option=offered) for one, offered in zip(said.options, self._offered))
-        self.advice += said.options[len(self._offered):]
+        self.advice += tuple(one for one in said.options[len(self._offered):] if one.option.kind != ZOOM)
         self._notebook.add(said)
         self._said = said
         self._evidence = tuple(a for a in said.assessments if a.relevance > 0.0) or self._evidence

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.common import evidence_from, match_choice
-from eqa_nodes.core.answerers.option_sheet import Thumbnail, sheet_of, thumbnails
+from eqa_nodes.core.answerers.option_sheet import Thumbnail, enlarged, sheet_of, thumbnails
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
-from eqa_nodes.core.answerers.vlm_views import PointScale, number_in, numbered_picture, point_in
+from eqa_nodes.core.answerers.vlm_views import PointScale, box_in, number_in, numbered_picture, point_in
 from eqa_nodes.core.model import NUMBER, TEXT, WHOLE, Picture, an_object, list_of
 from eqa_nodes.core.perception.projection import floor_at, point_at, visible_pixel
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, OptionMark, TargetNote
-from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, Option, WeighedOption
+from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, ZOOM, Option, WeighedOption
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer, Question, ViewAssessment
 from eqa_nodes.core.types.views import TEXT as READ
@@ -33,6 +33,13 @@ LAST = ("This is the last call: the robot goes nowhere any more. Answer as well 
 _KINDS = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited"}
 
 
+class Zoom(NamedTuple):
+    """A part of a picture that a model asked for. box: left, top, right, bottom as shares of width and height."""
+
+    view: Keyframe
+    box: tuple[float, float, float, float]
+
+
 class Shown(NamedTuple):
     """The user's part of a request: texts and pictures in order, the pictures alone by their numbers, from 1, and the
     numbers of the options that are listed."""
@@ -42,8 +49,10 @@ class Shown(NamedTuple):
     listed: frozenset[int]
 
 
-def shown(brief: DecisionRequest, max_side_px: int) -> Shown:
+def shown(brief: DecisionRequest, max_side_px: int, zoom: Zoom | None = None) -> Shown:
     """Return the request as a model gets it: each picture under its number, the sheet of options, then what is known.
+
+    zoom: the part of a picture that the model asked for in its last reply; shown if that picture is one of these.
 
     The parts that change least are first, because servers cache the beginning of a request that they have seen before.
     Raises BadFrame for a picture that cannot be decoded.
@@ -55,6 +64,8 @@ def shown(brief: DecisionRequest, max_side_px: int) -> Shown:
     parts: list[str | bytes] = []
     for i, picture in enumerate(pictures, 1):
         parts += [_heading(i, picture, brief), picture]
+        if zoom is not None and zoom.view.id == picture.view.id:
+            parts += [f"A part of picture {i}, enlarged as you asked", enlarged(zoom.view, zoom.box)]
     if thumbs:
         drawn = {mark.number for some in marks for mark in some}
         parts += [_places_listed(thumbs, drawn, brief), sheet_of(thumbs)]
@@ -135,7 +146,7 @@ def _targets_known(targets: Sequence[TargetNote]) -> str:
     return f"The question is about {known}." if known else ""
 
 
-_PARTS = ("reasons", "room", "targets", "answer", "confidence", "evidence", "missing", "go_to", "rooms")
+_PARTS = ("reasons", "room", "targets", "answer", "confidence", "evidence", "missing", "zoom", "go_to", "rooms")
 _MOST_ENTRIES = 100  # maximum number of entries that are read from a list in a reply
 _MOST_TARGETS, _MOST_POINTED = 8, 3
 _NOT_KNOWN = re.compile(r"(?:not (?:yet )?(?:known|seen|visited|found)(?: yet)?|unknown|nothing yet|n/?a)?\W*", re.I)
@@ -146,14 +157,17 @@ _POINTED_M = 10.0  # maximum distance of a place in a picture without depth ther
 FORM = an_object(
     reasons=TEXT, room=TEXT, targets=list_of(an_object(what=TEXT, known=TEXT)), answer=TEXT, confidence=NUMBER,
     evidence=list_of(an_object(picture=WHOLE, what=TEXT, point=list_of(NUMBER))), missing=TEXT,
+    zoom=an_object(picture=WHOLE, box=list_of(NUMBER)),
     go_to=list_of(an_object(number=WHOLE, picture=WHOLE, point=list_of(NUMBER), chance=NUMBER, room=TEXT)))
 
 
 def read_advice(reply: Mapping[str, object], question: Question, brief: DecisionRequest,
-                given: Shown, scale: PointScale) -> DecisionReply:
+                given: Shown, scale: PointScale,
+                show_next: Callable[[Zoom], None] = lambda zoom: None) -> DecisionReply:
     """Return the valid parts of a reply. Raises ValueError if it has none of the parts.
 
-    given: the request as the model got it; scale: estimator of the scale of the model's points.
+    given: the request as the model got it; scale: estimator of the scale of the model's points; show_next: called with
+    the part of a picture that the model asks for.
     """
     pictures = given.pictures
     if not any(part in reply for part in _PARTS):
@@ -161,6 +175,7 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Decision
     text = _answer_text(reply.get("answer"), question)
     sure = _share(reply.get("confidence"), _UNSTATED) if text else 0.0
     entries = [*_entries(reply.get("evidence")), *_places(reply)]
+    entries += [{**zoom, "point": zoom.get("box")} for zoom in [reply.get("zoom")] if isinstance(zoom, dict)]
     scale_name = scale.of([(entry.get("point"), picture.size) for entry in entries if isinstance(entry, dict)
                            and (picture := _shown(entry, pictures)) is not None])
     points = _evidence(reply.get("evidence"), pictures, scale_name)
@@ -176,9 +191,30 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Decision
     assessments = [_assessment(brief.views[named.picture], named, text, sure, rank)
                    for rank, named in enumerate(points)]
     options = (*_weighed(reply, brief.options, given.listed), *_pointed(reply, given.listed, pictures, scale_name))
-    told = " ".join(filter(None, (reasons, lost, _not_there(reply, given.listed, pictures))))
+    asked = _zoom(reply, given, scale_name)
+    unclear = "(No picture has the part that you asked to enlarge.)" if asked is None and _zooms(reply) else ""
+    told = " ".join(filter(None, (reasons, lost, unclear, _not_there(reply, given.listed, pictures))))
+    if asked is not None:
+        show_next(asked)
+        options += (WeighedOption(Option(*asked.view.pose, ZOOM, 0.0), 1.0),)
     return DecisionReply(answer, told, missing, options, _with_room(assessments, brief, room),
                   _targets(reply.get("targets")), room)
+
+
+def _zooms(reply: Mapping[str, object]) -> bool:
+    """Return whether a reply asks for an enlarged part of a picture, whether or not that can be shown."""
+    zoom = reply.get("zoom")
+    return isinstance(zoom, dict) and bool(_whole(zoom.get("picture")) or zoom.get("box"))
+
+
+def _zoom(reply: Mapping[str, object], given: Shown, scale: str) -> Zoom | None:
+    """Return the part of a picture that a reply asks for, None for none or one that is unclear."""
+    zoom = reply.get("zoom")
+    picture = _shown(zoom, given.pictures) if isinstance(zoom, dict) else None
+    if picture is None or not isinstance(zoom, dict):
+        return None
+    box = box_in(zoom.get("box"), picture.size, scale)
+    return None if box is None else Zoom(picture.view, box)
 
 
 class _Named(NamedTuple):

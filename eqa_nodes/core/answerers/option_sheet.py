@@ -119,6 +119,21 @@ def sheet_of(thumbs: Sequence[Thumbnail]) -> Sheet:
     return Sheet(_jpeg(image), crops)
 
 
+def enlarged(view: Keyframe, shares: tuple[float, float, float, float]) -> Picture:
+    """Return a part of a view's stored picture, as large as a tile. Raises BadFrame.
+
+    shares: left, top, right, bottom as shares of width and height; the part is widened to a fifth of the width.
+    """
+    width, height = decoded(view).size
+    left, top, right, bottom = (share * side for share, side in zip(shares, (width, height, width, height)))
+    across = min(width, max(right - left, (bottom - top) * 4 / 3, _LEAST * width))
+    down = min(height, max(bottom - top, across * 3 / 4))
+    x, y = (min(max(0.0, (low + high - size) / 2), side - size)
+            for low, high, size, side in ((left, right, across, width), (top, bottom, down, height)))
+    box = x, y, x + across, y + down
+    return Picture(_jpeg(cropped(view, box, (SIDE_PX, round(SIDE_PX * down / across)))), view, (), box)
+
+
 def cropped(view: Keyframe, box: tuple[float, float, float, float], size: tuple[int, int]) -> Image.Image:
     """Return a part of a view's picture in another size. box: in pixels of the stored image. Raises BadFrame."""
     return decoded(view).resize(size, RESAMPLING.BICUBIC, box=box)

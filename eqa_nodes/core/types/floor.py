@@ -86,6 +86,7 @@ class Candidate(NamedTuple):
 CLOSER = "a closer look at"  # beginning of the kind of an option to look at something again
 LOOK_ROUND = "a look round from where the robot stands"  # kind of an option without a drive
 STAIRS = "stairs"  # beginning of the kind of an option that leads to another floor
+ZOOM = "a part of a picture, enlarged"  # kind of an entry by which a model asks to be shown that before it decides
 POINTED = "a place that the model points at"  # kind of an option that a model adds
 
 

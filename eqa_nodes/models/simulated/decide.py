@@ -71,7 +71,7 @@ def decide(request: SimulatedRequest, limits: SightLimits) -> Reply:
             "targets": _targets(request, scene, sight, aim, answer.text if answer and settled else ""),
             "answer": sight.spoken(answer.text) if answer else "", "confidence": answer.confidence if answer else 0.0,
             "evidence": _evidence(request, sight, bearing),
-            "missing": "" if settled else _missing(aim, answer is not None), "go_to": go_to}
+            "missing": "" if settled else _missing(aim, answer is not None), "zoom": {}, "go_to": go_to}
 
 
 def _found(request: SimulatedRequest, sight: Sight, notes: Sequence[Noted], limits: SightLimits) -> RuleAnswer | None:

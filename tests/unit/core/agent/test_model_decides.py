@@ -12,7 +12,7 @@ from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote
-from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, Candidate, Decision, Option, WeighedOption
+from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, ZOOM, Candidate, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.views import Keyframe
@@ -336,3 +336,20 @@ def test_what_was_done_instead_of_its_first_choice_is_said_in_one_sentence() -> 
         notes.stands(THERE)
         assert notes.notes() == ("A door is open. The robot was then sent to a doorway (study by your guess). "
                                  f"Your first choice, a doorway (kitchen by your guess), {why}.",)
+
+
+def test_what_the_model_asks_to_see_enlarged_is_shown_before_the_robot_drives_on() -> None:
+    world = Consulted({})
+    advise = world.advise
+
+    def once(question: Question, brief: DecisionRequest) -> DecisionReply:
+        said = advise(question, brief)
+        zoom = WeighedOption(Option(*START, ZOOM, 0.0), 1.0)
+        return said._replace(options=(*said.options, zoom)) if len(world.briefs) in (1, 2) else said
+
+    world.advise = once  # type: ignore[method-assign]
+    assert world.ask().text == "on the stove"
+    assert world.calls == ["look", "keep", "advise", "advise", "drive", "keep", "advise"], "and only once at a time"
+    assert [view.id for view in world.briefs[0].views] == [view.id for view in world.briefs[1].views]
+    assert world.briefs[1].notes == ("Reasons 1. Missing: the stove.",)
+    assert all(one.option.kind != ZOOM for one in world.advice[0])

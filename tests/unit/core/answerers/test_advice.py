@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answerers.advice import FORM, marks_in, read_advice, shown
+from eqa_nodes.core.answerers.advice import FORM, Zoom, marks_in, read_advice, shown
 from eqa_nodes.core.answerers.option_sheet import Sheet
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.vlm_views import PointScale
@@ -17,7 +17,7 @@ from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, pixel_of, point_at
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote
-from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, Option
+from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, ZOOM, Option
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.briefs import BACK, DOOR, HIDDEN, QUESTION, brief, view
@@ -342,3 +342,60 @@ def test_it_is_reminded_of_all_that_the_question_is_about() -> None:
     known = str(shown(brief(targets=targets), 512).parts[-1])
     assert "The question is about bed: its blanket is (blue); sofa: not yet known." in known
     assert "is about" not in str(shown(brief(), 512).parts[-1])
+
+
+def zoomed(box: object, picture: object = 2) -> tuple[DecisionReply, list[Zoom]]:
+    """Return what is read of a reply that asks for a part of a picture, and the parts to be shown next."""
+    asked: list[Zoom] = []
+    reply: dict[str, object] = {"reasons": "", "zoom": {"picture": picture, "box": box}}
+    said = read_advice(reply, QUESTION, brief(), shown(brief(), 512), PointScale(), asked.append)
+    return said, asked
+
+
+@pytest.mark.parametrize("box", [
+    [0.4, 0.5, 0.6, 0.7], [0.6, 0.7, 0.4, 0.5], [400, 500, 600, 700], ["40%", "50%", "60%", "70%"]])
+def test_a_part_of_a_picture_can_be_asked_for(box: list[object]) -> None:
+    said, [zoom] = zoomed(box)
+    assert zoom.view == view(2) and zoom.box == pytest.approx((0.4, 0.5, 0.6, 0.7))
+    assert [one.option.kind for one in said.options[2:]] == [ZOOM] and said.reasons == ""
+
+
+def test_what_lies_outside_is_cut_off() -> None:
+    assert zoomed([900, 500, 1500, 900])[1][0].box == (0.9, 0.5, 1.0, 0.9)
+    assert zoomed([1200, 1200, 1500, 1500])[1] == [], "all of it"
+
+
+@pytest.mark.parametrize(("box", "picture"), [
+    ([math.nan, 0.2, 0.5, 0.6], 2), ([-0.1, 0.2, 0.5, 0.6], 2), ([0.5, 0.5], 2), ([0.5, 0.5, 0.5, 0.5], 2),
+    ([0.5, 0.5, 0.51, 0.9], 2), ("0.1, 0.2, 0.3, 0.4", 2), ([[0.1], 0.2, 0.3, 0.4], 2), ([0.4, 0.5, 0.6, 0.7], 7),
+    ([math.inf, 0.2, 0.5, 0.6], 2), ([], 1)])
+def test_a_part_that_is_nowhere_is_told(box: object, picture: int) -> None:
+    said, asked = zoomed(box, picture)
+    assert asked == [] and len(said.options) == 2
+    assert said.reasons == "(No picture has the part that you asked to enlarge.)"
+
+
+@pytest.mark.parametrize("zoom", [{}, {"picture": 0, "box": []}, None, "", [], 3, {"picture": "", "box": ""}])
+def test_no_part_asked_for_is_no_fault(zoom: object) -> None:
+    said = read({"reasons": "A door.", "zoom": zoom})
+    assert said.reasons == "A door." and len(said.options) == 2
+
+
+def test_the_part_is_shown_enlarged_in_the_next_request_and_only_once() -> None:
+    vlm, backend = answerer('{"reasons": "What is that?", "zoom": {"picture": 2, "box": [0.45, 0.4, 0.55, 0.5]}}',
+                            *['{"answer": "a candle"}'] * 2)
+    for _ in range(3):
+        vlm.advise(QUESTION, brief())
+    first, second, third = ([p for p in request[1].parts if isinstance(p, Picture)] for request in backend.requests)
+    assert len(first) == len(third) == 2 and len(second) == 3
+    part = second[2]
+    assert part.size == (512, 384) and part.box == pytest.approx((256.0, 168.0, 384.0, 264.0))
+    assert "A part of picture 2, enlarged as you asked" in backend.requests[1][1].parts
+
+
+def test_a_part_of_a_picture_that_is_not_shown_again_or_of_another_question_is_not_shown() -> None:
+    for question, views in ((QUESTION, (view(1, math.pi),)), (Question("What is on the sofa?"), brief().views)):
+        vlm, backend = answerer('{"zoom": {"picture": 2, "box": [0.4, 0.4, 0.6, 0.6]}}', '{"answer": "a candle"}')
+        vlm.advise(QUESTION, brief())
+        vlm.advise(question, brief(views=views))
+        assert not any("enlarged" in str(part) for part in backend.requests[1][1].parts if isinstance(part, str))
