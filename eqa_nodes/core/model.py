@@ -60,11 +60,13 @@ class Picture(bytes):
 
     view: Keyframe
     marks: tuple[OptionMark, ...]
+    box: tuple[float, float, float, float] | None  # the part of the stored image that it shows, None = all
 
-    def __new__(cls, jpeg: bytes, view: Keyframe, marks: Sequence[OptionMark] = ()) -> Picture:
-        """Return the picture of a view."""
+    def __new__(cls, jpeg: bytes, view: Keyframe, marks: Sequence[OptionMark] = (),
+                box: tuple[float, float, float, float] | None = None) -> Picture:
+        """Return the picture of a view. box: left, top, right, bottom in pixels of the stored image."""
         picture = super().__new__(cls, jpeg)
-        picture.view, picture.marks = view, tuple(marks)
+        picture.view, picture.marks, picture.box = view, tuple(marks), box
         return picture
 
     @property

@@ -321,13 +321,14 @@ def candidate_msg(c: floor.Candidate) -> eqa.Candidate:
 
 def option_msg(o: floor.Option) -> eqa.Option:
     """Option -> message."""
-    return eqa.Option(position=Point(x=float(o.x), y=float(o.y)), heading=float(o.heading), kind=o.kind,
+    return eqa.Option(position=Point(x=float(o.x), y=float(o.y), z=float(o.z)), heading=float(o.heading), kind=o.kind,
                       distance=float(o.distance_m), room=stored(o.room), value=float(o.value))
 
 
 def brief_fields(brief: calls.DecisionRequest) -> dict[str, Any]:
     """DecisionRequest -> the fields of an Advise request, except the question."""
-    return {"views": [keyframe_msg(view) for view in brief.views], "options": [option_msg(o) for o in brief.options],
+    views = (*brief.views, *brief.sheet)
+    return {"views": [keyframe_msg(view) for view in views], "options": [option_msg(o) for o in brief.options],
             "now": list(brief.now), "visited": [stored(room) for room in brief.visited],
             "notes": [stored(note) for note in brief.notes], "legs_left": brief.legs_left,
             "calls_left": brief.calls_left, **_targets(brief.targets)}

@@ -276,7 +276,7 @@ def assessment_of(m: Any) -> ViewAssessment:
 def option_of(m: Any) -> Option:
     """Return the option of an eqa_interfaces/Option."""
     return Option(float(m.position.x), float(m.position.y), float(m.heading), str(m.kind), float(m.distance),
-                  str(m.room), float(m.value))
+                  str(m.room), float(m.value), float(m.position.z))
 
 
 def weighed_of(request: Any) -> list[WeighedOption]:
@@ -294,11 +294,13 @@ def weighed_of(request: Any) -> list[WeighedOption]:
 
 
 def brief_of(request: Any) -> DecisionRequest:
-    """Return the brief of an Advise request."""
+    """Return the brief of an Advise request. The present view ends its pictures; the views after it are for the sheet.
+    """
+    views, now = tuple(keyframe_of(view) for view in request.views), tuple(map(int, request.now))
+    ends = next((i for i, view in enumerate(views, 1) if now and view.id == now[-1]), len(views))
     return DecisionRequest(
-        tuple(keyframe_of(view) for view in request.views), tuple(option_of(o) for o in request.options),
-        tuple(map(int, request.now)), tuple(request.visited), tuple(request.notes), int(request.legs_left),
-        int(request.calls_left), _targets_of(request))
+        views[:ends], tuple(option_of(o) for o in request.options), now, tuple(request.visited),
+        tuple(request.notes), int(request.legs_left), int(request.calls_left), _targets_of(request), views[ends:])
 
 
 def advice_of(response: Any) -> DecisionReply:

@@ -32,8 +32,9 @@ class AgentConfig:
     consult: bool = setting(True,
         "Show a model few pictures with the policy's options drawn in, and let it answer and say where to go in one "
         "call. It needs an answerer and a policy that can (vlm, best); without it each view is judged by itself.")
-    pictures: Counted = constant(5,
-        "Maximum number of pictures that one such call shows. The last call of a search shows up to twice as many.")
+    pictures: Counted = constant(4,
+        "Maximum number of pictures that the first such call shows beside the sheet of options. Later calls show one "
+        "less, the last call of a search up to twice as many.")
     relevant: Share = constant(0.3, "Relevance (0 to 1) from which a judged view is shown to the answerer.")
     leg_deadline_s: Positive = constant(60.0,
         "Deadline of one drive in seconds of the stamps' clock. In the graph, leg_deadline_s of the navigator applies"

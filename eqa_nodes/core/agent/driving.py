@@ -22,6 +22,11 @@ _SHOWN_M, _SHOWN_RAD = 0.5, math.radians(30)  # tolerance for standing at the po
 _PEOPLE = frozenset(canonical(kind) for kind in MOVING)
 
 
+def at_rest(here: Pose2, goal: Pose2) -> bool:
+    """Return whether a goal is where the robot stands, so that it need neither drive nor turn."""
+    return here.distance(goal) < _HERE_M and abs(wrap(here.yaw - goal.yaw)) < _TURN_RAD
+
+
 class BoundedNavigator:
     """Sends the robot only to goals within the question's area, as far as limits and permission allow."""
 
@@ -115,7 +120,7 @@ class DriveExecutor:
             return False
         moved = odometry.travelled().metres > before.metres
         turns = decision.goal is not None and here.distance(decision.goal) < _HERE_M and (
-            decision.look_around or abs(wrap(here.yaw - decision.goal.yaw)) >= _TURN_RAD)
+            decision.look_around or not at_rest(here, decision.goal))
         self._failed = 0 if moved else self._failed if turns else self._failed + 1
         self._moved = self._moved or moved
         if self._failed >= self._context.config.max_failed_legs:

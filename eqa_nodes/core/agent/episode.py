@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from eqa_nodes.core.agent.config import ASKING, NEVER, NEWEST, AgentConfig
-from eqa_nodes.core.agent.driving import DriveExecutor
+from eqa_nodes.core.agent.driving import DriveExecutor, at_rest
 from eqa_nodes.core.agent.memory_first import MemoryFirst
 from eqa_nodes.core.agent.model_decides import with_model
 from eqa_nodes.core.agent.person import Dialogue
@@ -55,6 +55,7 @@ class Episode:
         self.driver = DriveExecutor(self.context, self.person, drive)
         self.memory = MemoryFirst(self.context, self.answers, self.driver)
         self.strategy = strategy_of(self.context, self.answers)
+        self._may_turn = drive == GO
         self._unconfirmed = ""  # why a certain answer was not confirmed by a second look
 
     def run(self) -> Answer:
@@ -92,8 +93,7 @@ class Episode:
                 return self.strategy.closing_answer(why)
             decision = self._decide()
             if decision.goal is not None:
-                if self.driver.follow(decision):
-                    self.strategy.drove(decision)
+                self._follow(decision)
             elif limit := limit_in(decision.reason):
                 self.ledger.limit = self.ledger.limit or limit
                 break
@@ -135,6 +135,27 @@ class Episode:
         self.report("exploring")
         return self.driver.within_area(self.policy.decide(self.question, self.answers.views.in_order(),
                                                           self.strategy.regions, self.strategy.advice))
+
+    def _follow(self, decision: Decision) -> None:
+        """Drive; at the end of a promising drive that a model decided, turn to floor that the robot has not seen.
+
+        The policy says by the map which turns that takes. A person who has to allow each drive is asked once: the robot
+        then looks all round.
+        """
+        assert decision.goal is not None
+        here = self.context.ports.odometry.last()[1]
+        by_map = decision.look_around and self._may_turn and self.strategy.turns_by_map and not at_rest(
+            here, decision.goal)
+        if not self.driver.follow(decision._replace(look_around=decision.look_around and not by_map)):
+            return
+        self.strategy.drove(decision)
+        while by_map and not self.ledger.reached() and not self.driver.ended:
+            turn = self.driver.within_area(self.policy.decide(self.question, self.answers.views.in_order(),
+                                                              self.strategy.regions))
+            if turn.goal is None:
+                break
+            by_map = not at_rest(self.context.ports.odometry.last()[1], turn.goal)  # else the last turn is all round
+            self.driver.drive(turn._replace(look_around=not by_map))
 
     def _confirmed(self) -> bool:
         """Look again where the policy asks for it; return False if the answer no longer holds after that."""

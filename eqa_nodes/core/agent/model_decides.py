@@ -1,43 +1,48 @@
-"""One model call per decision: the model sees new pictures with the policy's options, answers, and says where to go.
+"""One model call per decision: the model sees the present view, a few others and the options, answers and says where
+to go.
 
-It sees a few views that differ from each other and show where the robot could go. The request repeats its statements
-in earlier calls and where they led.
+Each option has a thumbnail of the best stored view of it. The request repeats its statements in earlier calls and where
+they led.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from eqa_nodes.core.agent.config import ASKING
 from eqa_nodes.core.agent.reporting import EpisodeContext
 from eqa_nodes.core.agent.stopping import Answers
 from eqa_nodes.core.agent.strategies import ExploreFirst
+from eqa_nodes.core.answerers.option_sheet import glimpses
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.understanding import targets
-from eqa_nodes.core.perception.projection import novelty, visible_pixel
+from eqa_nodes.core.perception.best_views import best_glimpse, between_walls
+from eqa_nodes.core.perception.projection import novelty
 from eqa_nodes.core.protocols import Adviser, adviser_of
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote, option_at
-from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Decision, Option, WeighedOption
-from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Question
+from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, ZOOM, Decision, Option, WeighedOption
+from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer, Evidence, Question, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
 _HERE_M = 0.5  # views within this distance count as taken where the robot stands
-_EARLIER = 60  # number of earlier views of which one may be shown again if it alone shows an option
+_NOW_M, _NOW_RAD = 0.15, math.radians(7.5)  # a stored view within this distance shows what the robot sees now
+_EARLIER = 200  # number of earlier views of which thumbnails are made and the closing pictures are chosen
 _REPEATED = 3  # calls in a row with the same answer after which it is given
 _USELESS = 3  # calls in a row in which the model names no place to go to, after which the search ends
 _CLOSING = 2  # the last call shows this many times as many pictures as other calls
-_PROOF = 2  # maximum number of pictures named as evidence that are shown again
+_PROOF = 1  # maximum number of pictures named as evidence that are shown again, for each target of the question
 _NOTES = 8  # maximum number of notes of earlier calls
 _THERE_M = 1.0  # distance to its goal within which the robot has arrived
 _WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited",
          POINTED: "the place that you pointed at"}
 _PICTURES = re.compile(r"\b(?:pictures?|images?)\s+#?\d+(?:\s*(?:,|and|to|-)\s*#?\d+)*", re.IGNORECASE)
-_OPTION = 0.4  # gain of showing one more option; a view that shares nothing with the others gains 1
-_NOW = 0.3  # additional gain of a view from where the robot stands
-_LEAST = 0.55  # minimum gain of a further picture
+_LEAST = 0.9  # minimum share of a new picture that no other one shows
+_PROOF_M, _CLEARLY = 1.6, 0.25  # best distance of a proof; how much better it must be: by a factor of 1.3, or uncut
+_ALIKE = 0.3  # evidence of which the other pictures show more than the rest is not shown again
 
 
 def with_model(context: EpisodeContext, answers: Answers, strategy: ExploreFirst) -> ExploreFirst:
@@ -56,11 +61,15 @@ class ModelDecides(ExploreFirst):
     The notes repeat what the model said before: each call shows only a few pictures, so it cannot know that otherwise.
     """
 
+    turns_by_map = True
+
     def __init__(self, context: EpisodeContext, answers: Answers, adviser: Adviser) -> None:
         super().__init__(context, answers)
         self._adviser = adviser
         self._said = DecisionReply(Answer(abstained=True))
         self._last_text, self._repeated = "", 0  # the latest answer, and how many calls in a row gave it
+        self._evidence: Sequence[ViewAssessment] = ()  # what the model named last, best first
+        self._offered: tuple[Option, ...] = ()  # the options of the policy that the last request listed
         self._useless = 0  # number of latest calls in a row that named no place to go to
         self._notebook, self._drives = Notebook(targets_of(context.question)), 0
         self._views.judged_one_by_one = False
@@ -74,6 +83,10 @@ class ModelDecides(ExploreFirst):
         said = self._advice(brief)
         if said is None:
             return False
+        if any(one.option.kind == ZOOM for one in said.options):  # the same request again, with what it asked to see
+            self._notebook.add(said)
+            brief = brief._replace(notes=self._notebook.notes(), calls_left=max(-1, brief.calls_left - 1))
+            said = self._advice(brief) or said
         answer = self._taken(said, brief)
         if any(not target.known for target in self._said.targets):
             return False
@@ -89,9 +102,9 @@ class ModelDecides(ExploreFirst):
 
     def _closing(self) -> Answer | None:
         """Return the answer of a closing call or of an earlier one; None if there is none."""
-        views = pick(self._ports.memory.since(0)[-_EARLIER:], (), _CLOSING * self._config.pictures, (),
-                     self._views.proof()[:_PROOF])
-        brief = self._filled(views)
+        views = pick(self._ports.memory.since(0)[-_EARLIER:], _CLOSING * self._config.pictures,
+                     self._views.proof()[:_CLOSING * _PROOF])
+        self._offered, brief = (), self._filled(views)
         said = self._advice(brief, keep=False) if views else None
         if said is None:
             found = self._searched(self._said)  # from earlier calls
@@ -111,17 +124,19 @@ class ModelDecides(ExploreFirst):
         """Ask again with the views of the second look; return whether the model still gives the same answer."""
         before = self._answers.last
         if not self._views.anything_new() or self.answered():
+            self._prove()
             return True
         after = self._said.answer
         agrees = before is not None and not after.abstained and canonical(after.text) == canonical(before.text)
         if agrees and before is not None:
             self._answers.last = replace(before, evidence=after.evidence or before.evidence)  # the model saw both
+            self._prove()
         return agrees
 
     def drove(self, decision: Decision) -> None:
         """Note which option the robot was sent to."""
         self._drives += 1
-        self._notebook.went(decision, self.advice)
+        self._notebook.went(decision, self._said.options)
 
     def _advice(self, brief: DecisionRequest, keep: bool = True) -> DecisionReply | None:
         """Ask the model; None if the limits allow no call. keep: whether to reserve one call for the answer."""
@@ -140,33 +155,70 @@ class ModelDecides(ExploreFirst):
     def _taken(self, said: DecisionReply, brief: DecisionRequest) -> Answer:
         self._views.forget_doubtful()
         self._views.add(said.assessments, brief.views)
-        self.advice = said.options
+        self.advice = tuple(one._replace(option=offered) for one, offered in zip(said.options, self._offered))
+        self.advice += tuple(one for one in said.options[len(self._offered):] if one.option.kind != ZOOM)
         self._notebook.add(said)
         self._said = said
+        self._evidence = tuple(a for a in said.assessments if a.relevance > 0.0) or self._evidence
         self._useless = 0 if any(option.weight > 0 for option in said.options) else self._useless + 1
-        return self._answers.weigh(said.answer)
+        answer = self._answers.weigh(said.answer)
+        self._prove()
+        return answer
+
+    def _proof(self, seen: Sequence[Keyframe]) -> list[Keyframe]:
+        """Return the views of what the model named last, each the best one of it that is stored."""
+        by_id, found = {view.id: view for view in seen}, list[Keyframe]()
+        for a in self._evidence:
+            best = None if a.target is None else best_glimpse(seen, (*a.target, a.target_z), _PROOF_M)
+            view = by_id.get(a.keyframe_id) if best is None else best.view
+            found += [view] if view is not None and view not in found else []
+        return found
+
+    def _prove(self) -> None:
+        """Make the best stored view of what the model named the first proof of the answer, if it is clearly better."""
+        answer, seen = self._answers.last, self._ports.memory.since(0)[-_EARLIER:]
+        named = next((a for a in self._said.assessments if answer is not None and answer.evidence
+                      and a.keyframe_id == answer.evidence[0].keyframe_id and a.target is not None), None)
+        if answer is None or named is None or named.target is None:
+            return
+        point = (*named.target, named.target_z)
+        best, before = best_glimpse(seen, point, _PROOF_M), best_glimpse(
+            [view for view in seen if view.id == named.keyframe_id], point, _PROOF_M)
+        if best is not None and (before is None or best.worse < before.worse - _CLEARLY):
+            proof = Evidence(best.view.id, best.view.stamp_ns, best.view.pose, answer.evidence[0].note)
+            others = (one for one in answer.evidence if one.keyframe_id != proof.keyframe_id)
+            self._answers.last = replace(answer, evidence=(proof, *others)[:MAX_EVIDENCE])
 
     def _brief(self) -> DecisionRequest | None:
-        """Return the request to the model; None if there are no new views."""
+        """Return the request to the model; None if there are no new views.
+
+        The present view is stored first, so that it is always shown.
+        """
+        self._ports.memory.keep()
         new = self._views.take_new()
         if not new:
             return None
-        options = tuple(self._ports.explorer.options(self._question, self._views.in_order()) or ())
         here = self._ports.odometry.last()[1]
-        now = tuple(view.id for view in new if view.pose.distance(here) <= _HERE_M)
-        earlier = self._ports.memory.since(0)[-_EARLIER:]
-        shown = [view for view in earlier if view.id < new[0].id]
-        views = pick(new, options, self._config.pictures, now, self._views.proof()[:_PROOF], shown)
+        seen = self._ports.memory.since(0)[-_EARLIER:]
+        self._offered = tuple(self._ports.explorer.options(self._question, self._views.in_order()) or ())
+        options = tuple(as_seen(option, seen) for option in self._offered)
+        present = present_view(seen, here)
+        most = self._config.pictures - bool(self._notebook.notes())  # the first call shows what is all around
+        proof = self._proof(seen)[:_PROOF * max(1, len(self._notebook.targets))]
+        views = pick(new, most, (*present, *proof))
+        views = (*(view for view in views if view not in present), *present)
+        now = tuple(view.id for view in views if view.pose.distance(here) <= _HERE_M) if present else ()
         return self._filled(views, options, now, self._ledger.drives_left(self._drives),
-                            self._ledger.calls_left() if self._question.limits.calls else -1)
+                            self._ledger.calls_left() if self._question.limits.calls else -1,
+                            _for_sheet(options, seen, views) if present else ())
 
     def _filled(self, views: tuple[Keyframe, ...], options: tuple[Option, ...] = (), now: tuple[int, ...] = (),
-                legs_left: int = -1, calls_left: int = -1) -> DecisionRequest:
+                legs_left: int = -1, calls_left: int = -1, sheet: tuple[Keyframe, ...] = ()) -> DecisionRequest:
         """Return a request that includes the notes."""
         notes = self._notebook
         notes.stands(self._ports.odometry.last()[1])
         return DecisionRequest(views, options, now, tuple(notes.visited), notes.notes(), legs_left, calls_left,
-                               notes.targets)
+                               notes.targets, sheet)
 
 
 class Notebook:
@@ -177,6 +229,7 @@ class Notebook:
         self.targets = targets
         self._notes: list[str] = []
         self._goal: Pose2 | None = None  # goal of the drive since the last note
+        self._instead = ""  # why it is not the model's first choice, "" if it is
 
     def notes(self) -> tuple[str, ...]:
         """Return the latest notes, oldest first."""
@@ -196,19 +249,29 @@ class Notebook:
         number = _chosen(decision, advice)
         if not number or not self._notes:
             return
-        chosen = advice[number - 1]
-        self._goal, room = decision.goal, chosen.room or chosen.option.room
-        kind = _WENT.get(chosen.option.kind, chosen.option.kind)
-        self._notes[-1] += " The robot then looked round" if kind == LOOK_ROUND else \
-            f" The robot was then sent to {kind}{f' ({room} by your guess)' if room else ''}"
+        chosen, first = advice[number - 1], max(advice, key=lambda one: one.weight)
+        self._goal = decision.goal
+        self._notes[-1] += " The robot then looked round" if chosen.option.kind == LOOK_ROUND else \
+            f" The robot was then sent to {_place_named(chosen)}"
+        if first.weight > chosen.weight:
+            farther_m = first.option.distance_m - chosen.option.distance_m
+            why = f"is {farther_m:.0f} m farther" if farther_m >= 1.0 else \
+                "cannot be reached, was looked at already, or takes more turns"
+            self._instead = f" Your first choice, {_place_named(first)}, {why}."
 
     def stands(self, here: Pose2) -> None:
         """Note whether the robot has arrived."""
         if self._goal is None:
             return
         arrived = here.distance(self._goal) <= _THERE_M
-        self._notes[-1] += "." if arrived else ", but did not get there."
-        self._goal = None
+        self._notes[-1] += ("." if arrived else ", but did not get there.") + self._instead
+        self._goal, self._instead = None, ""
+
+
+def _place_named(weighed: WeighedOption) -> str:
+    """Return an option in words, with the room that the model or the map says is there."""
+    kind, room = weighed.option.kind, weighed.room or weighed.option.room
+    return f"{_WENT.get(kind, kind)}{f' ({room} by your guess)' if room else ''}"
 
 
 def _chosen(decision: Decision, advice: Sequence[WeighedOption]) -> int:
@@ -230,39 +293,42 @@ def _lasting(words: str) -> str:
     return _PICTURES.sub("a picture", words)
 
 
-def pick(views: Sequence[Keyframe], options: Sequence[Option], most: int, now: Collection[int] = (),
-         kept: Sequence[Keyframe] = (), shown: Sequence[Keyframe] = ()) -> tuple[Keyframe, ...]:
-    """Return at most `most` views, oldest first: the kept ones and those of the others that add most.
+def present_view(views: Sequence[Keyframe], here: Pose2) -> tuple[Keyframe, ...]:
+    """Return the newest stored view of what the robot sees at a pose; () if there is none."""
+    return tuple(view for view in views if view.pose.distance(here) <= _NOW_M
+                 and abs(wrap(view.pose.yaw - here.yaw)) <= _NOW_RAD)[-1:]
 
-    now: ids of views taken where the robot stands. A view adds what no chosen one shows: another direction or place,
-    and options visible in it. shown: views that were shown before, which add options only: one is shown again if it
-    alone shows an option and there is room. Fewer views are returned if the rest adds too little, but at least one of
-    `views`: the newest if all are alike.
+
+def pick(views: Sequence[Keyframe], most: int, first: Sequence[Keyframe] = ()) -> tuple[Keyframe, ...]:
+    """Return at most `most` views, oldest first: the first ones that differ, and those of the others that add most.
+
+    first: views to show in any case, such as the present one and evidence, most important first; of those that show
+    nearly the same, the first. A view adds what no chosen one shows: another direction or place. Fewer views are
+    returned if the rest adds too little, but at least one: the newest if all are alike.
     """
-    chosen = list(kept)[:most - 1]
-    ids = {view.id for view in chosen}
-    new = [view for view in views if view.id not in ids]
-    rest = [*(view for view in shown if view.id not in ids), *new]
-    seen = {view.id: _options_in(view, options) for view in (*chosen, *rest)}
-    stale = {view.id for view in shown}
-
-    def gain(view: Keyframe) -> float:
-        covered = set().union(*(seen[other.id] for other in chosen))
-        new = 0.0 if view.id in stale else novelty(view, chosen)
-        return new + _OPTION * len(seen[view.id] - covered) + _NOW * (view.id in now)
-
-    candidates = new or rest  # the first choice is a new view, however little it adds: it shows where the robot is
-    while candidates and len(chosen) < most:
-        best = max(candidates, key=lambda view: (gain(view), view.id))
-        enough = _OPTION if best.id in stale else _LEAST + _NOW * (best.id in now)
-        if candidates is rest and chosen and gain(best) < enough:
+    chosen: list[Keyframe] = []
+    for view in first:
+        if len(chosen) < max(1, most - 1) and (not chosen or novelty(view, chosen) >= _ALIKE):
+            chosen.append(view)
+    rest = [view for view in views if all(view.id != other.id for other in first)]
+    while rest and len(chosen) < most:
+        best = max(rest, key=lambda view: (novelty(view, chosen), view.id))
+        if chosen and novelty(best, chosen) < _LEAST:
             break
         chosen.append(best)
         rest.remove(best)
-        candidates = rest
     return tuple(sorted(chosen, key=lambda view: view.id))
 
 
-def _options_in(view: Keyframe, options: Sequence[Option]) -> set[int]:
-    z = view.map_from_base.xyz[2]
-    return {i for i, o in enumerate(options) if visible_pixel(view, o.x, o.y, z) is not None}
+def as_seen(option: Option, views: Sequence[Keyframe]) -> Option:
+    """Return an option as it is shown: an opening of the map that is a gap between furniture is not called a doorway.
+    """
+    if option.kind == "doorway" and not between_walls(views, option.x, option.y, option.heading):
+        return option._replace(kind="frontier")
+    return option
+
+
+def _for_sheet(options: Sequence[Option], seen: Sequence[Keyframe], shown: Sequence[Keyframe]) -> tuple[Keyframe, ...]:
+    """Return the views of which thumbnails of the options are made, beside those that are shown, oldest first."""
+    best = {one.view.id: one.view for one in glimpses(options, seen).values()}
+    return tuple(best[i] for i in sorted(best) if all(i != view.id for view in shown))

@@ -18,7 +18,7 @@ from eqa_nodes.core.pillow import image_size
 from eqa_nodes.core.protocols import Answerer, Ports, adviser_of
 from eqa_nodes.core.types.calls import CallPicture, DecisionReply, DecisionRequest, ModelCall, OptionMark
 from eqa_nodes.core.types.costs import CallAccount
-from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
+from eqa_nodes.core.types.floor import ZOOM, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.measures import points_of, shown_note
@@ -142,7 +142,8 @@ class CallRecorder:
             points = _points(advice.assessments, {view.id: view for view in brief.views})
             notes = {a.keyframe_id: a.note for a in advice.assessments}
             return _answered(call, advice.answer)._replace(
-                reasons=advice.reasons, missing=advice.missing, options=advice.options,
+                reasons=advice.reasons, missing=advice.missing,
+                options=tuple(one for one in advice.options if one.option.kind != ZOOM),
                 pictures=tuple(p._replace(points=points.get(p.keyframe_id, ()), note=notes.get(p.keyframe_id, ""))
                                for p in call.pictures))
 

@@ -22,6 +22,7 @@ class ExploreFirst:
     A strategy evaluates new views: whether they answer the question, and what they tell the policy (regions, advice).
     """
 
+    turns_by_map = False  # whether the policy says which turns a look round at the end of a drive takes
     advice: Sequence[WeighedOption] = ()
     regions: Sequence[RankedRegion] = ()
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.common import evidence_from, match_choice
+from eqa_nodes.core.answerers.option_sheet import Thumbnail, enlarged, sheet_of, thumbnails
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
-from eqa_nodes.core.answerers.vlm_views import PointScale, number_in, numbered_picture, point_in
+from eqa_nodes.core.answerers.vlm_views import PointScale, box_in, number_in, numbered_picture, point_in
 from eqa_nodes.core.model import NUMBER, TEXT, WHOLE, Picture, an_object, list_of
 from eqa_nodes.core.perception.projection import floor_at, point_at, visible_pixel
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, OptionMark, TargetNote
-from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, Option, WeighedOption
+from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, ZOOM, Option, WeighedOption
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer, Question, ViewAssessment
 from eqa_nodes.core.types.views import TEXT as READ
@@ -26,32 +27,49 @@ _DIRECTIONS = ("ahead", "ahead on the left", "on the left", "behind on the left"
 _NO_MARKERS = str.maketrans("<>", "()")
 _AT_FEET_M = 0.75  # the direction of stairs that begin closer than this is where they lead, not their first step
 _APART = 1 / 20  # minimum distance of discs, as a share of the image's width
-_LAST = ("This is the last call: the robot goes nowhere any more. Answer as well as pictures and notes allow. Where "
-         "they show no answer, leave it empty, say in reasons what was looked for and not found, and in missing what "
-         "was not seen.")
-_KINDS = {"frontier": "unexplored space", "doorway": "a doorway or gap", "floor": "floor not yet visited"}
+LAST = ("This is the last call: the robot goes nowhere any more. Answer as well as pictures and notes allow. Where "
+        "they show no answer, leave it empty, say in reasons what was looked for and not found, and in missing what "
+        "was not seen.")
+_KINDS = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited"}
+
+
+class Zoom(NamedTuple):
+    """A part of a picture that a model asked for. box: left, top, right, bottom as shares of width and height."""
+
+    view: Keyframe
+    box: tuple[float, float, float, float]
 
 
 class Shown(NamedTuple):
-    """The user's part of a request: texts and pictures in order, and the pictures alone by their numbers, from 1."""
+    """The user's part of a request: texts and pictures in order, the pictures alone by their numbers, from 1, and the
+    numbers of the options that are listed."""
 
     parts: tuple[str | bytes, ...]
     pictures: tuple[Picture, ...]
+    listed: frozenset[int]
 
 
-def shown(brief: DecisionRequest, max_side_px: int) -> Shown:
-    """Return the request as a model gets it: each picture under its number, then what is known.
+def shown(brief: DecisionRequest, max_side_px: int, zoom: Zoom | None = None) -> Shown:
+    """Return the request as a model gets it: each picture under its number, the sheet of options, then what is known.
+
+    zoom: the part of a picture that the model asked for in its last reply; shown if that picture is one of these.
 
     The parts that change least are first, because servers cache the beginning of a request that they have seen before.
     Raises BadFrame for a picture that cannot be decoded.
     """
-    marks = [marks_in(view, brief.options) for view in brief.views]
+    thumbs = thumbnails(brief.options, (*brief.sheet, *brief.views))
+    listed = frozenset(thumb.number for thumb in thumbs)
+    marks = [tuple(mark for mark in marks_in(view, brief.options) if mark.number in listed) for view in brief.views]
     pictures = tuple(numbered_picture(view, m, max_side_px) for view, m in zip(brief.views, marks, strict=True))
     parts: list[str | bytes] = []
     for i, picture in enumerate(pictures, 1):
         parts += [_heading(i, picture, brief), picture]
-    drawn = {mark.number for some in marks for mark in some}
-    return Shown((*parts, _known(brief, drawn)), pictures)
+        if zoom is not None and zoom.view.id == picture.view.id:
+            parts += [f"A part of picture {i}, enlarged as you asked", enlarged(zoom.view, zoom.box)]
+    if thumbs:
+        drawn = {mark.number for some in marks for mark in some}
+        parts += [_places_listed(thumbs, drawn, brief), sheet_of(thumbs)]
+    return Shown((*parts, _known(brief, len(brief.options) - len(thumbs))), pictures, listed)
 
 
 def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[OptionMark, ...]:
@@ -72,12 +90,22 @@ def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[OptionMark, ...
 
 def _heading(number: int, picture: Picture, brief: DecisionRequest) -> str:
     newest = ", the newest" if picture.view.id == max(view.id for view in brief.views) else ", taken earlier"
-    now = ", taken where the robot stands" if picture.view.id in brief.now else newest
-    options = "; ".join(_option(mark.number, brief.options[mark.number - 1]) for mark in picture.marks)
-    return f"Picture {number}{now}{': ' + options if options else ''}"
+    if picture.view.id in brief.now:
+        return f"Picture {number}, " + ("what it sees now" if picture.view.id == brief.now[-1] else
+                                        "taken where it stands")
+    return f"Picture {number}{newest}"
+
+
+def _places_listed(thumbs: Sequence[Thumbnail], drawn: Collection[int], brief: DecisionRequest) -> str:
+    """Return what each number stands for, and the direction of those that no picture shows."""
+    said = (_option(thumb.number, thumb.option) + ("" if thumb.number in drawn or thumb.seen is None else
+                                                   f" {_direction(thumb.option, brief)}") for thumb in thumbs)
+    return f"The sheet of places: {'; '.join(said)}"
 
 
 def _option(number: int, option: Option) -> str:
+    if option.kind == LOOK_ROUND:
+        return f"number {number} is {option.kind}"
     room = f", in or beside the {option.room}" if option.room else ""
     return f"number {number} is {_KINDS.get(option.kind, option.kind)}{room}, {option.distance_m:.0f} m away"
 
@@ -91,16 +119,16 @@ def _direction(option: Option, brief: DecisionRequest) -> str:
     return _DIRECTIONS[round(wrap(towards - robot.yaw) / (math.pi / 4)) % len(_DIRECTIONS)]
 
 
-def _known(brief: DecisionRequest, drawn: set[int]) -> str:
-    """Return what is known in addition to the pictures, as data between markers."""
-    hidden = [_hidden(i, option, brief) for i, option in enumerate(brief.options, 1) if i not in drawn]
+def _known(brief: DecisionRequest, left_out: int) -> str:
+    """Return what is known in addition to the pictures, as data between markers. left_out: options without a picture.
+    """
     lines = [_targets_known(brief.targets), *_written(brief.views),
              f"Rooms that it has been in, as you named them: {', '.join(brief.visited)}." if brief.visited else "",
-             f"In none of the pictures (directions from the newest one): {'; '.join(hidden)}." if hidden else "",
+             f"Places left out, because no picture shows them: {left_out}." if left_out else "",
              *(f"You said before: {note}" for note in brief.notes),
              f"Drives left: about {brief.legs_left}." if brief.legs_left >= 0 else "",
              f"Calls left after this one: {brief.calls_left}." if brief.calls_left >= 0 else "",
-             "" if brief.options else _LAST]
+             "" if brief.options else LAST]
     data = "\n".join(line for line in lines if line).translate(_NO_MARKERS)  # so that no text can end the data
     return f"<known>\n{data}\n</known>"
 
@@ -112,20 +140,13 @@ def _written(views: Sequence[Keyframe]) -> list[str]:
     return [f"Read in picture {i}: {', '.join(texts)}." for i, texts in read if texts]
 
 
-def _hidden(number: int, option: Option, brief: DecisionRequest) -> str:
-    """Return the description of an option that no picture shows, with its direction."""
-    if option.kind == LOOK_ROUND:
-        return f"number {number} is {option.kind}"
-    return f"{_option(number, option)} {_direction(option, brief)}"
-
-
 def _targets_known(targets: Sequence[TargetNote]) -> str:
     """Return what is known about the several targets of the question."""
     known = "; ".join(f"{target.what}: {target.known or NOT_KNOWN}" for target in targets)
     return f"The question is about {known}." if known else ""
 
 
-_PARTS = ("reasons", "room", "targets", "answer", "confidence", "evidence", "missing", "go_to", "rooms")
+_PARTS = ("reasons", "room", "targets", "answer", "confidence", "evidence", "missing", "zoom", "go_to", "rooms")
 _MOST_ENTRIES = 100  # maximum number of entries that are read from a list in a reply
 _MOST_TARGETS, _MOST_POINTED = 8, 3
 _NOT_KNOWN = re.compile(r"(?:not (?:yet )?(?:known|seen|visited|found)(?: yet)?|unknown|nothing yet|n/?a)?\W*", re.I)
@@ -136,20 +157,25 @@ _POINTED_M = 10.0  # maximum distance of a place in a picture without depth ther
 FORM = an_object(
     reasons=TEXT, room=TEXT, targets=list_of(an_object(what=TEXT, known=TEXT)), answer=TEXT, confidence=NUMBER,
     evidence=list_of(an_object(picture=WHOLE, what=TEXT, point=list_of(NUMBER))), missing=TEXT,
+    zoom=an_object(picture=WHOLE, box=list_of(NUMBER)),
     go_to=list_of(an_object(number=WHOLE, picture=WHOLE, point=list_of(NUMBER), chance=NUMBER, room=TEXT)))
 
 
 def read_advice(reply: Mapping[str, object], question: Question, brief: DecisionRequest,
-                pictures: Sequence[Picture], scale: PointScale) -> DecisionReply:
+                given: Shown, scale: PointScale,
+                show_next: Callable[[Zoom], None] = lambda zoom: None) -> DecisionReply:
     """Return the valid parts of a reply. Raises ValueError if it has none of the parts.
 
-    scale: estimator of the scale of the model's points.
+    given: the request as the model got it; scale: estimator of the scale of the model's points; show_next: called with
+    the part of a picture that the model asks for.
     """
+    pictures = given.pictures
     if not any(part in reply for part in _PARTS):
         raise ValueError(f"none of the keys {', '.join(_PARTS[:-1])} is there")
     text = _answer_text(reply.get("answer"), question)
     sure = _share(reply.get("confidence"), _UNSTATED) if text else 0.0
     entries = [*_entries(reply.get("evidence")), *_places(reply)]
+    entries += [{**zoom, "point": zoom.get("box")} for zoom in [reply.get("zoom")] if isinstance(zoom, dict)]
     scale_name = scale.of([(entry.get("point"), picture.size) for entry in entries if isinstance(entry, dict)
                            and (picture := _shown(entry, pictures)) is not None])
     points = _evidence(reply.get("evidence"), pictures, scale_name)
@@ -164,10 +190,31 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Decision
     room = _room(reply.get("room"))
     assessments = [_assessment(brief.views[named.picture], named, text, sure, rank)
                    for rank, named in enumerate(points)]
-    options = (*_weighed(reply, brief.options), *_pointed(reply, len(brief.options), pictures, scale_name))
-    told = " ".join(filter(None, (reasons, lost, _not_there(reply, len(brief.options), pictures))))
+    options = (*_weighed(reply, brief.options, given.listed), *_pointed(reply, given.listed, pictures, scale_name))
+    asked = _zoom(reply, given, scale_name)
+    unclear = "(No picture has the part that you asked to enlarge.)" if asked is None and _zooms(reply) else ""
+    told = " ".join(filter(None, (reasons, lost, unclear, _not_there(reply, given.listed, pictures))))
+    if asked is not None:
+        show_next(asked)
+        options += (WeighedOption(Option(*asked.view.pose, ZOOM, 0.0), 1.0),)
     return DecisionReply(answer, told, missing, options, _with_room(assessments, brief, room),
                   _targets(reply.get("targets")), room)
+
+
+def _zooms(reply: Mapping[str, object]) -> bool:
+    """Return whether a reply asks for an enlarged part of a picture, whether or not that can be shown."""
+    zoom = reply.get("zoom")
+    return isinstance(zoom, dict) and bool(_whole(zoom.get("picture")) or zoom.get("box"))
+
+
+def _zoom(reply: Mapping[str, object], given: Shown, scale: str) -> Zoom | None:
+    """Return the part of a picture that a reply asks for, None for none or one that is unclear."""
+    zoom = reply.get("zoom")
+    picture = _shown(zoom, given.pictures) if isinstance(zoom, dict) else None
+    if picture is None or not isinstance(zoom, dict):
+        return None
+    box = box_in(zoom.get("box"), picture.size, scale)
+    return None if box is None else Zoom(picture.view, box)
 
 
 class _Named(NamedTuple):
@@ -232,8 +279,12 @@ def _pixel(point: tuple[float, float], camera: Intrinsics) -> tuple[float, float
     return min(point[0] * camera.width, camera.width - 0.5), min(point[1] * camera.height, camera.height - 0.5)
 
 
-def _weighed(reply: Mapping[str, object], options: Sequence[Option]) -> tuple[WeighedOption, ...]:
-    """Return the options with their weights and rooms, from a list of objects or from two mappings."""
+def _weighed(reply: Mapping[str, object], options: Sequence[Option],
+             listed: Collection[int]) -> tuple[WeighedOption, ...]:
+    """Return the options with their weights and rooms, from a list of objects or from two mappings.
+
+    listed: numbers of the options that the model was shown; the others have no weight.
+    """
     weights, rooms = [0.0] * len(options), [""] * len(options)
     said = reply.get("rooms")
     entries = _places(reply)
@@ -241,18 +292,19 @@ def _weighed(reply: Mapping[str, object], options: Sequence[Option]) -> tuple[We
         entries += [{"number": key, "room": value} for key, value in islice(said.items(), _MOST_ENTRIES)]
     for entry in entries:
         number = _numbered(entry)
-        if 1 <= number <= len(options):
+        if number in listed:
             weights[number - 1] = max(weights[number - 1], _chance(entry))
             rooms[number - 1] = _room(entry.get("room")) or rooms[number - 1]
     return tuple(map(WeighedOption, options, weights, rooms))
 
 
-def _pointed(reply: Mapping[str, object], numbers: int, pictures: Sequence[Picture], scale: str) -> list[WeighedOption]:
+def _pointed(reply: Mapping[str, object], listed: Collection[int], pictures: Sequence[Picture],
+             scale: str) -> list[WeighedOption]:
     """Return the places that the model points at in pictures, for entries without the number of a listed option."""
     found = []
     for entry in _places(reply):
         picture = _shown(entry, pictures)
-        if 1 <= _numbered(entry) <= numbers or picture is None:
+        if _numbered(entry) in listed or picture is None:
             continue
         place = _place(picture, entry.get("point"), scale)
         if place is not None:
@@ -262,9 +314,9 @@ def _pointed(reply: Mapping[str, object], numbers: int, pictures: Sequence[Pictu
     return found
 
 
-def _not_there(reply: Mapping[str, object], numbers: int, pictures: Sequence[Picture]) -> str:
+def _not_there(reply: Mapping[str, object], listed: Collection[int], pictures: Sequence[Picture]) -> str:
     """Return in words the unlisted option numbers in a reply, to be reported in the next call; "" for none."""
-    lost = sorted({_numbered(entry) for entry in _places(reply) if _numbered(entry) > numbers
+    lost = sorted({number for entry in _places(reply) if (number := _numbered(entry)) and number not in listed
                    and _shown(entry, pictures) is None})
     return f"(There was no number {' or '.join(map(str, lost))}.)" if lost else ""
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
-from eqa_nodes.core.answerers.advice import FORM, read_advice, shown
+from eqa_nodes.core.answerers.advice import FORM, Zoom, read_advice, shown
 from eqa_nodes.core.answerers.asker import PromptedModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion, AnswererOptions
 from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_assessments, read_prose, read_regions
-from eqa_nodes.core.answerers.vlm_views import PointScale, heading, lettered, picture
+from eqa_nodes.core.answerers.vlm_views import PointScale, distinct, heading, lettered, picture
 from eqa_nodes.core.model import Backend, Choice
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest
@@ -53,6 +53,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
     def __init__(self, backend: Backend, config: VlmConfig | None = None) -> None:
         self._config = config or VlmConfig()
         self._asker, self._scale = PromptedModel(backend, self._config.max_tokens), PointScale()
+        self._zooms: dict[str, Zoom] = {}  # what the model asked to see next, by question
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> VlmAnswerer:
@@ -78,17 +79,21 @@ class VlmAnswerer(AcceptsAnyQuestion):
         return [one for i in range(0, len(views), size) for one in self._assess(question, views[i:i + size])]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Answer from the first `max_images` views, oldest first; a blind guess without views or if one is required."""
-        best = (item.keyframe for item in items[:self._config.max_images])
+        """Answer from the first `max_images` views, oldest first; a blind guess without views or if one is required.
+
+        Views that show the same as a better one, such as those of a camera at rest, are left out.
+        """
+        best = distinct([item.keyframe for item in items], self._config.max_images)
         views = sorted(best, key=lambda view: (view.stamp_ns, view.id))
         return self._asker.settle(question, views, lambda asked: (self._look(asked, views), views))
 
     def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
         """Ask in one call for the answer and where to go, with numbered options in pictures and earlier statements."""
-        given = shown(brief, self._asker.side("decide", self._config.max_side_px))
-        read = partial(read_advice, question=question, brief=brief, pictures=given.pictures,
-                       scale=self._scale)
-        return self._asker.ask("decide", question, given.parts, read, brief.views, FORM)
+        zoom = self._zooms.pop(question.text, None)
+        given = shown(brief, self._asker.side("decide", self._config.max_side_px), zoom)
+        read = partial(read_advice, question=question, brief=brief, given=given, scale=self._scale,
+                       show_next=partial(self._zooms.__setitem__, question.text))
+        return self._asker.ask("decide", question, given.parts, read, (*brief.views, *brief.sheet), FORM)
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         shown = [(view, lettered(view)) for view in views]

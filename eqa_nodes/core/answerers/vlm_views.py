@@ -7,12 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 
+import numpy as np
 from PIL import Image, ImageDraw
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.model import Picture
-from eqa_nodes.core.pillow import writing_font
+from eqa_nodes.core.pillow import RESAMPLING, image_size, writing_font
 from eqa_nodes.core.types.calls import OptionMark
+from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 Size = tuple[int, int]  # width and height of a picture as sent, pixels
@@ -22,6 +24,10 @@ _CERTAIN = 1e6
 _RADIUS = 1 / 30  # radius as a share of the image's shorter side: 16 pixels of 480
 _MIN_RADIUS_PX = 9.0  # a letter in a smaller disc would be unreadable
 _JPEG_QUALITY = 90
+_REST_M, _REST_RAD = 0.05, math.radians(3)  # a camera that moves less than this is at rest
+_COMPARED = 64, 48  # size in which pictures are compared
+_LEAST_BOX = 0.02
+_NOISE = 0.06  # difference of brightness (0 to 1) of a part up to which it is noise or compression
 
 
 class PointScale:
@@ -64,6 +70,19 @@ def point_in(value: object, size: Size, scale: str) -> tuple[float, float] | Non
     return (x, y) if x <= 1.0 and y <= 1.0 else None
 
 
+def box_in(value: object, size: Size, scale: str) -> tuple[float, float, float, float] | None:
+    """Return a box of four numbers as shares of width and height: left, top, right, bottom, within the picture.
+
+    Reversed corners are put in order. None if it is invalid, or shows less than a fiftieth of a side of the picture.
+    """
+    numbers = _coordinates(value)
+    if len(numbers) != 4:
+        return None
+    across, down = {SHARES: (1, 1), THOUSANDTHS: (1000, 1000), PIXELS: size}[scale] if max(numbers) > 1.0 else (1, 1)
+    xs, ys = (sorted(min(1.0, number / by) for number in numbers[axis::2]) for axis, by in enumerate((across, down)))
+    return None if min(xs[1] - xs[0], ys[1] - ys[0]) < _LEAST_BOX else (xs[0], ys[0], xs[1], ys[1])
+
+
 def number_in(value: object) -> float | None:
     """Return a finite number, which may be text with or without a per cent sign; None for anything else."""
     if isinstance(value, str):
@@ -101,11 +120,45 @@ def lettered(view: Keyframe) -> dict[str, FloorPixel]:
 
 def heading(number: int, view: Keyframe, letters: Mapping[str, FloorPixel]) -> str:
     """Return the caption above an image: its number, pose, letters drawn on it, and content."""
-    x, y, yaw = view.pose
+    x, y = (round(metres, 1) + 0.0 for metres in view.pose[:2])  # + 0.0, so that none is written as "-0.0"
     drawn = f", letters {', '.join(letters)}" if letters else ""
     caption = f", {view.caption}" if view.caption else ""
-    where = f"taken at ({x:.1f}, {y:.1f}) m, looking to {math.degrees(yaw):.0f} degrees"
+    where = f"taken at ({x:.1f}, {y:.1f}) m, looking to {round(math.degrees(view.pose.yaw)) + 0} degrees"
     return f"Picture {number}: {where}{drawn}{caption}"
+
+
+def distinct(views: Sequence[Keyframe], most: int) -> list[Keyframe]:
+    """Return at most `most` of the views, in their order, without those that repeat an earlier one.
+
+    A view repeats another if both are from the same pose, have the same caption, and differ in no part of the picture.
+    """
+    kept: list[tuple[Keyframe, np.ndarray | None]] = []
+    for view in views:
+        if len(kept) == most:
+            break
+        alike = [(other, grey) for other, grey in kept if _same_place(view, other)]
+        own = _grey(view) if alike else None
+        if not any(other.jpeg == view.jpeg or _same_picture(own, _grey(other) if grey is None else grey)
+                   for other, grey in alike):
+            kept.append((view, own))
+    return [view for view, _ in kept]
+
+
+def _same_place(one: Keyframe, other: Keyframe) -> bool:
+    turned = abs(wrap(one.pose.yaw - other.pose.yaw))
+    return one.caption == other.caption and one.pose.distance(other.pose) <= _REST_M and turned <= _REST_RAD
+
+
+def _grey(view: Keyframe) -> np.ndarray | None:
+    """Return a small grey picture of a view, None if it is damaged or absent: it then repeats nothing."""
+    try:
+        return np.asarray(decoded(view).convert("L").resize(_COMPARED, RESAMPLING.BOX), np.float32) / np.float32(255)
+    except BadFrame:
+        return None
+
+
+def _same_picture(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    return one is not None and other is not None and float(np.abs(one - other).max()) <= _NOISE
 
 
 def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int = 0) -> Picture:
@@ -122,23 +175,27 @@ def numbered_picture(view: Keyframe, marks: Sequence[OptionMark], max_side_px: i
 
 
 def _drawn(view: Keyframe, discs: Mapping[str, tuple[float, float]], max_side_px: int) -> bytes:
-    if not view.jpeg:
-        raise BadFrame(f"keyframe {view.id} has no image for the model")
-    if not discs and not max_side_px:
+    size = image_size(view.jpeg)
+    if view.jpeg and not discs and (not max_side_px or (size is not None and max(size) <= max_side_px)):
         return view.jpeg
-    try:
-        stored = Image.open(io.BytesIO(view.jpeg))
-        if not discs and max(stored.size) <= max_side_px:
-            return view.jpeg
-        image = stored.convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # Pillow's errors for damage
-        raise BadFrame(f"the image of keyframe {view.id} cannot be decoded: {error}") from error
+    image = decoded(view)
+    width = image.width
     if max_side_px:
         image.thumbnail((max_side_px, max_side_px))
-    draw_discs(image, discs, image.width / stored.width)
+    draw_discs(image, discs, image.width / width)
     out = io.BytesIO()
     image.save(out, "JPEG", quality=_JPEG_QUALITY)
     return out.getvalue()
+
+
+def decoded(view: Keyframe) -> Image.Image:
+    """Return the picture of a view, RGB. Raises BadFrame for an absent or broken one."""
+    if not view.jpeg:
+        raise BadFrame(f"keyframe {view.id} has no image for the model")
+    try:
+        return Image.open(io.BytesIO(view.jpeg)).convert("RGB")
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # Pillow's errors for damage
+        raise BadFrame(f"the image of keyframe {view.id} cannot be decoded: {error}") from error
 
 
 def draw_discs(image: Image.Image, discs: Mapping[str, tuple[float, float]], scale: float) -> None:

@@ -21,12 +21,8 @@ _LEAST = 0.4  # minimum share of the way to a place a model points at that must 
 
 
 def advised_value(own: ScoredPlace, weight: float) -> float:
-    """Return the value of an option by the model's weight w: w (u + w (1 - u)), u: unseen share.
-
-    The higher the weight, the less the unseen floor counts, so a confident model may choose a room that the map knows
-    well. An option that the model did not name has a fifth of the policy's own value.
-    """
-    return weight * (own.unseen + weight * (1.0 - own.unseen)) or _UNNAMED * own.value
+    """Return the value of an option by the model's weight; one that it did not name has a fifth of the policy's."""
+    return weight or _UNNAMED * own.value
 
 
 def apart(listed: Sequence[tuple[Option, ScoredPlace]]) -> list[tuple[Option, ScoredPlace]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.mapping.doorways import Doorway, find_doorways
 from eqa_nodes.core.policies.advised import advised_value, apart, pointed_at, spread, unvisited_floor
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.frontier_policy import none_left
@@ -23,6 +24,7 @@ from eqa_nodes.core.policies.steering import (
     in_front_of,
     less_worth,
     reachable_frontiers,
+    same,
     unexplored_area,
     viewpoint,
 )
@@ -38,6 +40,7 @@ from eqa_nodes.core.types.floor import (
     Frontier,
     GridMap,
     Option,
+    WeighedOption,
 )
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
@@ -49,6 +52,20 @@ _HERE_M = 0.5  # a place this close is not worth a drive, the robot has looked t
 _FLOOR_M = 2.5  # minimum distance of such a place from visited positions
 _STEP_M = 0.1  # a shorter path is not a drive
 _LITTLE = 0.15  # below this doubt, nothing is looked at again
+_INSIDE_M = 1.0  # a drive to a doorway ends so far behind it
+_BEEN_M = 4.0  # a room was visited if the robot stood in sight of where such a drive ends, at most this far away
+_OF_DOOR_M = 1.0  # a frontier this close to a doorway is the doorway
+_BEHIND_M, _BEHIND_RAD = 3.5, math.radians(60)  # and so is one seen through it that is this close behind it
+_CLOSE_M, _CLOSEST_M, _CLOSER_THAN_M = 1.8, 0.9, 2.0  # a closer look is taken from so near, unless the robot is nearer
+_SAME_THING_M = 1.0  # things named closer together than this are one
+_PASSED_M = 1.0  # an option this close to one that a model passed over is the same
+_NEW_M2 = 1.0  # unseen floor in sight that is worth a turn at the end of a drive
+_TURNS = (math.pi / 3, -math.pi / 3, 2 * math.pi / 3, -2 * math.pi / 3, math.pi)  # that are considered there
+_SAME_TURN_RAD = math.radians(45)
+_RELEVANT, _MOST_LOOKS = 0.3, 2
+_BEFORE_M = 0.5  # distance from a doorway by which its nearer side is told
+_SURELY_M = 7.0  # drives longer than this end on floor that is known, because they may be made in parts
+_PLACES = ("frontier", "doorway", "floor")
 _PROMISING = 0.35  # value by a model's weight from which the robot looks round at the end of a drive
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
 
@@ -81,7 +98,7 @@ class BestConfig:
     rooms: bool = setting(True, "Search the likely rooms first.")
     looks: bool = setting(True, "Drive to promising spots.")
     confirm: bool = setting(True, "Look again before giving an answer.")
-    listed: Counted = setting(8, "Maximum number of options that a model is shown.")
+    listed: Counted = setting(11, "Maximum number of options that a model is shown, if views show them.")
     advised_fixed_m: Positive = setting(2.0, "Fixed cost of each drive in metres of path where a model is asked.")
     advised_leg_m: Positive = setting(8.0, "Maximum length in metres of one drive where a model is asked.")
     round_m: NotNegative = setting(4.0,
@@ -102,8 +119,9 @@ class BestPolicy:
     floor in sight of it, m2, cut off by walls; d: path length on the own map, m. Candidates are frontiers and places in
     promising rooms that no view has shown from near. The best one is kept until another is clearly better.
 
-    If a model weighs the listed options (`options`), P is the model's weight, and the higher it is, the less A counts:
-    see `advised_value`.
+    If a model weighs the listed options (`options`), it decides: the robot goes to the one with most w^2 / (d + turn +
+    c), w being the model's weight, so that only a likelier place counts unless weights are close or one path is much
+    longer. At the end of a promising drive it turns to floor that it has not seen (`decide` without advice).
 
     Before an answer is given, the robot drives to the nearest viewpoint with the object in full view, to confirm it and
     reject look-alikes (`confirm`). Weak evidence, seen from afar or unclear, is a candidate too.
@@ -113,6 +131,8 @@ class BestPolicy:
 
     def __init__(self, config: BestConfig | None = None, robot: RobotModel = RobotModel()) -> None:
         self._c, self._radius_m = config or BestConfig(), robot.radius_m
+        self._all_round = robot.looks_for_stairs > 0
+        self._turn_m = math.pi / robot.turn_rad * robot.move_m  # a half turn takes as many steps as this drive
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -122,6 +142,10 @@ class BestPolicy:
         self._visited: list[tuple[float, float]] = []
         self._turned: list[Pose2] = []
         self._listed: list[tuple[Option, ScoredPlace]] = []
+        self._named: list[ViewAssessment] = []  # things that a model named as evidence, newest first
+        self._closer: list[tuple[float, float]] = []  # those of which a closer look was taken
+        self._passed: list[tuple[float, float]] = []  # options that a model passed over
+        self._looking: list[Pose2] = []  # poses that it has looked from since the end of a promising drive
 
     def options(self, situation: Situation) -> list[Option]:
         """Return where the robot could go, highest value first; an empty list if the robot is off the map.
@@ -139,32 +163,42 @@ class BestPolicy:
         except BadPose:
             return []
         self._targets.review(situation.pose)
-        found = [(self._as_option(situation, option, frontier), option)
-                 for frontier, option in self._frontier_options(situation, reach)]
-        found += [(self._as_option(situation, option), option) for option in self._thin(situation, reach)
-                  if option.place.distance_m > _HERE_M]
-        known = [*self._visited, *((option.x, option.y) for option, _ in found)]
-        floor = [self._floor_option(situation, place) for place in
-                 unvisited_floor(reach, known, _FLOOR, _FLOOR_M) if self._targets.open(place.pose)]
+        self._name(situation.assessments)
+        doors = self._doorways(situation, reach)
+        found = [*doors, *((self._as_option(situation, own, frontier), own)
+                           for frontier, own in self._frontier_options(situation, reach)
+                           if not any(_at_door(frontier, door, situation.grid) for door, _ in doors))]
+        known = [*self._visited, *((option.x, option.y) for option, _ in found),
+                 *(own.place.pose[:2] for _, own in doors)]
+        floor = [(self._as_option(situation, own), own) for place in
+                 unvisited_floor(reach, known, _FLOOR, _FLOOR_M) if self._targets.open(place.pose)
+                 for own in [self._floor_option(situation, place)]]
+        looks = self._closer_looks(situation, reach)
         found = apart(sorted(found, key=lambda pair: -pair[1].score))
-        unvisited = [(self._as_option(situation, option), option) for option in floor]
-        self._listed = [*spread(found, self._c.listed - len(floor)), *unvisited,
-                        *self._look_round(situation.pose, situation.grid)]
+        listed = [*spread(found, self._c.listed - len(floor) - len(looks)), *floor]
+        marked = [(option._replace(value=-1.0) if self._was_passed(option) else option, own) for option, own in listed]
+        self._listed = [*(pair for pair in marked if not pair[0].passed_over), *looks,
+                        *self._look_round(situation.pose, situation.grid),
+                        *(pair for pair in marked if pair[0].passed_over)]
         return [option for option, _ in self._listed]
 
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal if nothing promising is reachable."""
         self._belief.update(situation.assessments)
+        if self._looking and not situation.advice:
+            return self._turn_to_new_floor(situation)
+        self._looking = []
         reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         ended = self._targets.review(situation.pose)
         advised = bool(situation.advice)
+        self._note_passed(situation.advice)
         options = self._advised(situation, reach) if advised else self._options(situation, reach)
         marks = self._marks(situation.regions)
         if not options:
             self._targets.drop()
             return Decision(None, none_left(situation.frontiers), marks=marks)
         best = max(options, key=lambda o: o.score)
-        kept = self._targets.kept(options)
+        kept = None if advised else self._targets.kept(options)  # a model knows where it sent the robot
         chosen = kept if kept and best.score < self._c.switch * kept.score else best
         if chosen.kind == LOOK_ROUND:
             self._targets.drop()
@@ -173,14 +207,23 @@ class BestPolicy:
             decision = decision_for(situation.pose, reason, chosen, options, less_worth, chances=True)
             return decision._replace(marks=marks, look_around=True)
         goal = self._targets.aim(chosen.place, reach, self._c.advised_leg_m if advised else self._c.leg_m)
+        self._closer += [(option.x, option.y) for option, own in self._listed
+                         if own.kind == "look" and same(own.place.pose, chosen.place.pose)]
         verb = "keeps going to" if chosen is kept else "goes to"
         reason = (f"{ended}{verb} {chosen.what}: {100 * chosen.value:.0f} % to see the answer, "
                   f"{chosen.place.distance_m:.1f} m away, best of {len(options)}")
-        look = advised and chosen.value >= _PROMISING and self._unseen_round(goal, self._c.round_m, situation.grid)
+        promising = advised and (chosen.kind == "doorway" or chosen.value >= _PROMISING)
+        look = promising and self._unseen_round(goal, self._c.round_m, situation.grid)
         if look:
             self._turned.append(goal)
+            self._looking = [goal]
         decision = decision_for(goal, reason, chosen, options, less_worth, chances=True)
         return decision._replace(marks=marks, look_around=look)
+
+    @property
+    def looking(self) -> bool:
+        """Whether the robot looks round at the end of a drive: `decide` without advice then returns the next turn."""
+        return bool(self._looking)
 
     def confirm(self, situation: Situation) -> Decision:
         """Return a viewpoint nearby with the object in full view, or no goal if there is no need or no suitable one."""
@@ -197,6 +240,7 @@ class BestPolicy:
         except BadPose as error:
             return Decision(None, f"nowhere to go: {error}")
         self._confirmed.append(Pose2(*best.target, 0.0))
+        self._closer.append(best.target)
         place = viewpoint(reach, best, self._c.near_m, self._c.far_m)
         if place is None:
             return Decision(None, "the answer stands: there is no place to see it from")
@@ -226,16 +270,59 @@ class BestPolicy:
         The room that the model expects somewhere is not stored: if it were shown to the model again, a wrong guess
         would persist. The room that it sees the robot in is stored.
         """
-        listed, options = dict(self._listed), []
-        for option, weight, room in situation.advice:
+        listed, options = dict(self._listed), list[ScoredPlace]()
+        named = False  # whether the robot can go to a place that the model named: the others then do not count
+        for option, weight, room in sorted(situation.advice, key=lambda one: -one.weight):
             own = listed.get(option) or self._pointed(reach, option)
-            if own is not None:
+            if own is not None and (weight > 0.0 or not named):
+                named = named or weight > 0.0
                 value = advised_value(own, weight)
-                expects = room and own.kind in ("frontier", "floor", POINTED)  # an object's name is more precise
+                # an object's name is more precise
+                expects = room and own.kind in ("frontier", "doorway", "floor", POINTED)
                 options.append(own._replace(
-                    value=value, score=self._score(situation.pose, own.place, value, self._c.advised_fixed_m),
+                    value=value, score=self._advised_score(situation.pose, own, value),
                     what=f"where the model expects the {room}" if expects else own.what))
         return [o for o in options if o.score > 0]
+
+    def _advised_score(self, pose: Pose2, own: ScoredPlace, value: float) -> float:
+        """Return the square of a weight per metre; a turn counts as many metres as the robot drives in its steps."""
+        heading = math.atan2(own.place.pose.y - pose.y, own.place.pose.x - pose.x)
+        turn = abs(wrap((heading if own.place.distance_m > _HERE_M else own.place.pose.yaw) - pose.yaw))
+        turn = math.tau if own.kind == LOOK_ROUND else turn
+        metres = pose.distance(own.place.pose) if self._c.straight else own.place.distance_m
+        return value ** 2 / (metres + self._turn_m * turn / math.pi + self._c.advised_fixed_m)
+
+    def _note_passed(self, advice: Sequence[WeighedOption]) -> None:
+        """Note the options that a model did not name, if it named others; those it named count again."""
+        if any(one.weight > 0 for one in advice):
+            at = [(one.option.x, one.option.y) for one in advice if one.weight > 0]
+            self._passed = [old for old in self._passed if all(math.dist(old, new) >= _PASSED_M for new in at)]
+            self._passed += [(o.x, o.y) for o, weight, _ in advice if not weight and o.kind in _PLACES
+                             and all(math.dist((o.x, o.y), new) >= _PASSED_M for new in at)]
+
+    def _was_passed(self, option: Option) -> bool:
+        return any(math.dist((option.x, option.y), old) < _PASSED_M for old in self._passed)
+
+    def _turn_to_new_floor(self, situation: Situation) -> Decision:
+        """Return the smallest turn that shows floor not seen yet, no goal if there is none: the look round is over.
+
+        A robot that looks for stairs looks all round instead, for which the goal is where it stands.
+        """
+        pose, marks = situation.pose, self._marks(situation.regions)
+        taken, self._looking = self._looking, []
+        if pose.distance(taken[0]) > _PASSED_M:
+            return Decision(None, "it did not get where it would look round", marks=marks)
+        if self._all_round:
+            return Decision(pose, "looks round, also for stairs", marks=marks, look_around=True)
+        taken = [*taken, pose]
+        for turn in _TURNS:
+            to = pose._replace(yaw=wrap(pose.yaw + turn))
+            area = unexplored_area(situation.grid, Frontier(to.x, to.y, to.yaw, 0.0), self._c.fan_m)
+            if area >= _NEW_M2 and all(abs(wrap(to.yaw - old.yaw)) > _SAME_TURN_RAD for old in taken):
+                self._looking = taken
+                return Decision(to, f"turns to {area:.0f} m2 of floor that it has not seen", marks=marks,
+                                look_around=True)
+        return Decision(None, "there is no floor in sight that it has not seen", marks=marks)
 
     def _pointed(self, reach: ReachableArea, option: Option) -> ScoredPlace | None:
         """Return a place that the model points at, None if it is unreachable or was visited."""
@@ -256,16 +343,31 @@ class BestPolicy:
         own = ScoredPlace(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND)
         return [(Option(*pose, LOOK_ROUND, 0.0), own)]
 
-    def _as_option(self, situation: Situation, own: ScoredPlace, frontier: Frontier | None = None) -> Option:
-        """Return an option as shown to a model, with the room that views recognised there."""
-        x, y, yaw = own.place.pose
-        kind = own.what if own.kind == "look" else own.kind
-        if frontier is not None:
-            x, y, yaw = frontier.x, frontier.y, frontier.heading
-            kind = "doorway" if frontier.length_m < self._c.doorway_m else "frontier"
-        votes = self._belief.at(situation.grid, x, y, self._c.votes_m)
+    def _as_option(self, situation: Situation, own: ScoredPlace, at: Frontier | None = None) -> Option:
+        """Return an option as shown to a model, with the room that views recognised there. at: where it is drawn."""
+        x, y, yaw = own.place.pose if at is None else (at.x, at.y, at.heading)
+        votes = self._belief.at(situation.grid, *(own.place.pose[:2] if own.kind == "doorway" else (x, y)),
+                                self._c.votes_m)
         room = max(sorted(votes), key=lambda name: votes[name]) if votes else ""
-        return Option(x, y, yaw, kind, own.place.distance_m, room, own.value)
+        return Option(x, y, yaw, own.kind, own.place.distance_m, room, own.value)
+
+    def _doorways(self, situation: Situation, reach: ReachableArea) -> list[tuple[Option, ScoredPlace]]:
+        """Return the doorways to rooms that the robot has not been in; a drive to one ends inside the room."""
+        found = []
+        for door in find_doorways(situation.grid):
+            at = _towards_far_side(door, reach)
+            place = None if at is None else _inside(at, reach)
+            if at is None or place is None or not self._targets.open(place.pose):
+                continue
+            inside = at.x + _INSIDE_M * math.cos(at.heading), at.y + _INSIDE_M * math.sin(at.heading)
+            been = np.array([old for old in self._visited if math.dist(inside, old) < _BEEN_M and _beyond(at, old)])
+            if clear_lines(situation.grid, inside, been).any():
+                continue
+            own = self._frontier(situation, Frontier(*place.pose, door.width_m), place)
+            own = own._replace(kind="doorway", value=max(own.value, _FLOOR_VALUE),
+                               score=max(own.score, self._score(situation.pose, place, _FLOOR_VALUE)))
+            found.append((self._as_option(situation, own, at), own))
+        return found
 
     def _floor_option(self, situation: Situation, place: ReachablePose) -> ScoredPlace:
         score = self._score(situation.pose, place, _FLOOR_VALUE)
@@ -350,11 +452,79 @@ class BestPolicy:
             spot = viewpoint(reach, a, self._c.near_m, self._c.far_m)
             if spot is not None and self._targets.open(spot.pose) and self._hindrance(situation, a):
                 value = self._c.thin * a.relevance
-                named = self._visited and a.note  # named by a model that is shown the options
-                what = f"{CLOSER} {a.note}" if named else "see more clearly what it saw from afar"
+                what = "see more clearly what it saw from afar"
                 options.append(ScoredPlace(spot, self._score(situation.pose, spot, value), "look", what, value))
         return options
+
+    def _name(self, assessments: Sequence[ViewAssessment]) -> None:
+        """Keep the things that a model named as evidence, each once, as it named them last."""
+        for a in assessments:
+            if a.target is not None and a.note and a.relevance >= _RELEVANT and a not in self._named:
+                self._named = [a, *(old for old in self._named if math.dist(_target(old), a.target) >= _SAME_THING_M)]
+
+    def _closer_looks(self, situation: Situation, reach: ReachableArea) -> list[tuple[Option, ScoredPlace]]:
+        """Return closer looks at the things that a model named last, except those that were taken."""
+        looks = list[tuple[Option, ScoredPlace]]()
+        for a in self._named:
+            target = _target(a)
+            if any(math.dist(target, old) < _SAME_THING_M for old in self._closer) or len(looks) == _MOST_LOOKS:
+                continue
+            near = math.dist(situation.pose[:2], target) <= _CLOSER_THAN_M and not self._hindrance(situation, a)
+            place = None if near else viewpoint(reach, a, _CLOSEST_M, _CLOSE_M) or viewpoint(
+                reach, a, self._c.near_m, self._c.far_m)
+            if place is None or place.distance_m <= _HERE_M:
+                continue
+            value = self._c.thin * a.relevance
+            own = ScoredPlace(place, self._score(situation.pose, place, value), "look", f"{CLOSER} {a.note}", value)
+            looks.append((Option(*target, place.pose.yaw, own.what, place.distance_m, "", value,
+                                 max(0.0, a.target_z - a.z)), own))
+        return looks
 
     def _marks(self, regions: Sequence[RankedRegion]) -> tuple[Candidate, ...]:
         rank = {name: rank_of(name, regions) for name in self._belief.names()}
         return tuple(Candidate(s.x, s.y, rank[s.name], s.name) for s in self._belief.squares())
+
+
+def _target(view: ViewAssessment) -> tuple[float, float]:
+    assert view.target is not None
+    return view.target
+
+
+def _at_door(frontier: Frontier, door: Option, grid: GridMap) -> bool:
+    """Return whether a frontier is in a doorway, or in the room behind it that was only seen through the doorway."""
+    off_m = math.dist((frontier.x, frontier.y), (door.x, door.y))
+    if off_m < _OF_DOOR_M:
+        return True
+    behind = math.atan2(frontier.y - door.y, frontier.x - door.x)
+    return off_m < _BEHIND_M and abs(wrap(behind - door.heading)) < _BEHIND_RAD and bool(
+        clear_lines(grid, (door.x, door.y), np.array([[frontier.x, frontier.y]]))[0])
+
+
+def _beyond(door: Frontier, at: tuple[float, float]) -> bool:
+    """Return whether a place lies on the far side of a doorway."""
+    return (at[0] - door.x) * math.cos(door.heading) + (at[1] - door.y) * math.sin(door.heading) > 0.0
+
+
+def _towards_far_side(door: Doorway, reach: ReachableArea) -> Frontier | None:
+    """Return the doorway with the direction from the side that is nearer by path; None if neither can be reached."""
+    sides = []
+    for turn in (0.0, math.pi):
+        heading = wrap(door.heading + turn)
+        before = reach.place(door.x - _BEFORE_M * math.cos(heading), door.y - _BEFORE_M * math.sin(heading), heading)
+        sides.append((math.inf if before is None else before.distance_m, heading))
+    nearer = min(sides)
+    return Frontier(door.x, door.y, nearer[1], door.width_m) if nearer[0] < math.inf else None
+
+
+def _inside(door: Frontier, reach: ReachableArea) -> ReachablePose | None:
+    """Return where a drive through a doorway ends: a metre inside, or as far as floor is known.
+
+    A place a little beyond known floor is kept: the robot sees that floor on the way.
+    """
+    for metres in (_INSIDE_M, 0.75, 0.5, 0.25, 0.0):
+        x, y = door.x + metres * math.cos(door.heading), door.y + metres * math.sin(door.heading)
+        place = reach.place(x, y, door.heading)
+        if place is not None:
+            here = place.pose if place.distance_m > _SURELY_M else Pose2(x, y, door.heading)
+            return ReachablePose(here, place.distance_m)
+    return None

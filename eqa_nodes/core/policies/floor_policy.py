@@ -115,8 +115,12 @@ class FloorPolicy:
     def decide(self, situation: Situation, staircases: Sequence[Staircase], confirm: bool) -> Decision:
         """Return where to look next; confirm: return where to look again before an answer is given."""
         grid, floor = situation.grid, self._on(situation.grid)
-        decision = floor.policy.confirm(on_this_floor(situation)) if confirm else (
-            self._elsewhere(situation, staircases, floor) or self._here(situation, staircases, floor))
+        if confirm:
+            decision = floor.policy.confirm(on_this_floor(situation))
+        elif not situation.advice and getattr(floor.policy, "looking", False):
+            decision = floor.policy.decide(on_this_floor(situation))  # the robot looks round before it goes on
+        else:
+            decision = self._elsewhere(situation, staircases, floor) or self._here(situation, staircases, floor)
         return decision._replace(explored=grid.explored_share())
 
     def _here(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.floor import CLOSER, POINTED, Option, WeighedOption
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Answer, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
 _SAME_M = 1.0  # a goal within this distance of an option counts as that option
+_LOOK_M, _FACING_RAD = 3.0, 0.5  # a closer look is taken from at most so far, and faces its object
 
 
 class CallPicture(NamedTuple):
@@ -73,7 +74,18 @@ def option_at(options: Sequence[WeighedOption], goal: Pose2) -> int:
 
 
 def _off(option: Option, goal: Pose2) -> float:
-    return math.dist((option.x, option.y), goal[:2])
+    """Return the distance of a goal from an option.
+
+    A closer look is taken from a place that faces its object, and a drive to a doorway ends behind it.
+    """
+    metres = math.dist((option.x, option.y), goal[:2])
+    if option.kind == "doorway":
+        behind = option.x + math.cos(option.heading), option.y + math.sin(option.heading)
+        return min(metres, math.dist(behind, goal[:2]))
+    if not option.kind.startswith(CLOSER):
+        return metres
+    towards = math.atan2(option.y - goal.y, option.x - goal.x)
+    return max(0.0, metres - _LOOK_M) if abs(wrap(towards - goal.yaw)) <= _FACING_RAD else math.inf
 
 
 def _off_the_way(option: Option, goal: Pose2) -> float:
@@ -104,10 +116,11 @@ class TargetNote(NamedTuple):
 class DecisionRequest(NamedTuple):
     """The input of a model for one decision.
 
-    views: the chosen pictures, oldest first; now: keyframe ids of those taken where the robot stands, the current view
-    last; options: where it could go; visited: kinds of rooms that it has been in; notes: the model's earlier
-    statements, oldest first; legs_left, calls_left: number of drives and model calls left, -1 = no limit; targets: the
-    objects or places of a question about several, with what is known about them.
+    views: the chosen pictures, oldest first, the present view last; now: keyframe ids of those taken where the robot
+    stands, the present view last; options: where it could go; visited: kinds of rooms that it has been in; notes: the
+    model's earlier statements, oldest first; legs_left, calls_left: number of drives and model calls left, -1 = no
+    limit; targets: the objects or places of a question about several, with what is known about them; sheet: further
+    views, which are only shown as thumbnails of the options.
     """
 
     views: tuple[Keyframe, ...]
@@ -118,6 +131,7 @@ class DecisionRequest(NamedTuple):
     legs_left: int = -1
     calls_left: int = -1
     targets: tuple[TargetNote, ...] = ()
+    sheet: tuple[Keyframe, ...] = ()
 
 
 class DecisionReply(NamedTuple):

@@ -86,6 +86,7 @@ class Candidate(NamedTuple):
 CLOSER = "a closer look at"  # beginning of the kind of an option to look at something again
 LOOK_ROUND = "a look round from where the robot stands"  # kind of an option without a drive
 STAIRS = "stairs"  # beginning of the kind of an option that leads to another floor
+ZOOM = "a part of a picture, enlarged"  # kind of an entry by which a model asks to be shown that before it decides
 POINTED = "a place that the model points at"  # kind of an option that a model adds
 
 
@@ -95,7 +96,9 @@ class Option(NamedTuple):
     kind: frontier (unknown space behind it) | doorway (a narrow frontier or passage) | floor (seen, not visited), or a
     description: LOOK_ROUND, POINTED, "a closer look at the bowl". heading: viewing direction, radians.
     distance_m: length of the path, metres; for a place that a model points at, straight-line distance from the camera.
-    room: kind of room that it leads into according to the map, "" unknown. value: the policy's own estimate, 0..1.
+    room: kind of room that it leads into according to the map, "" unknown. value: the policy's own estimate, 0..1,
+    negative where a model weighed the place before and chose others. z: height of what is to be seen there above the
+    floor, metres.
     """
 
     x: float
@@ -105,6 +108,12 @@ class Option(NamedTuple):
     distance_m: float
     room: str = ""
     value: float = 0.0
+    z: float = 0.0
+
+    @property
+    def passed_over(self) -> bool:
+        """Whether a model weighed the place before and chose others: it is listed last."""
+        return self.value < 0.0
 
 
 class WeighedOption(NamedTuple):

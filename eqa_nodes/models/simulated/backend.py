@@ -17,7 +17,7 @@ from eqa_nodes.core.answerers.label.scene import room_of
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import by_head, kept_in, members
 from eqa_nodes.core.language.uses import rooms_of
-from eqa_nodes.core.model import Choice, Completion, Message, Picture, Schema, images_in
+from eqa_nodes.core.model import Choice, Completion, Message, Schema, images_in
 from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.core.types.questions import ViewAssessment
@@ -212,7 +212,7 @@ class SimulatedModel:
         parts = [part for message in messages for part in message.parts]
         words = sum(len(part) for part in parts if isinstance(part, str))
         return math.ceil(words / _CHARS_PER_TOKEN) + sum(
-            picture_tokens(part, self._limits.sent_px) for part in parts if isinstance(part, Picture))
+            picture_tokens(part, self._limits.sent_px) for part in parts if isinstance(part, bytes))
 
 
 def picture_tokens(picture: bytes, sent_px: float) -> int:

@@ -62,16 +62,16 @@ def decide(request: SimulatedRequest, limits: SightLimits) -> Reply:
     scene, notes = LabelScene(sight.views), noted(request.text)
     found = _found(request, sight, notes, limits)
     aim = _aim(request, scene)
-    least = limits.least_said if request.options else 0.0
+    least = 0.0 if request.last else limits.least_said
     answer = found if found is not None and found.confidence > least else None
     settled = answer is not None and answer.confidence >= _SETTLED
     bearing = [*(found.objects if found else ()), *(t for t in scene.objects if t.instance in aim.meant | aim.below)]
     go_to = [] if settled else _go_to(request, sight, aim, limits)
-    return {"reasons": _reasons(told(bearing), aim, answer is not None), "room": listed(_room_here(sight)),
+    return {"reasons": _reasons(told(bearing), aim, answer is not None), "room": listed(_room_here(request, sight)),
             "targets": _targets(request, scene, sight, aim, answer.text if answer and settled else ""),
             "answer": sight.spoken(answer.text) if answer else "", "confidence": answer.confidence if answer else 0.0,
             "evidence": _evidence(request, sight, bearing),
-            "missing": "" if settled else _missing(aim, answer is not None), "go_to": go_to}
+            "missing": "" if settled else _missing(aim, answer is not None), "zoom": {}, "go_to": go_to}
 
 
 def _found(request: SimulatedRequest, sight: Sight, notes: Sequence[Noted], limits: SightLimits) -> RuleAnswer | None:
@@ -115,7 +115,7 @@ def _aim(request: SimulatedRequest, scene: LabelScene) -> _Aim:
 
 def _evidence(request: SimulatedRequest, sight: Sight, bearing: Sequence[Seen]) -> list[Reply]:
     """Return the pictures that show objects relevant to the question, each with the centre of the object's box."""
-    numbers = {view.id: shown.number for view, shown in zip(sight.views, request.pictures, strict=True)}
+    numbers = {view.id: shown.number for view, shown in zip(sight.views, request.pictures, strict=True) if shown.number}
     proofs: dict[int, Reply] = {}
     for thing in bearing:
         if thing.view.id in numbers and numbers[thing.view.id] not in proofs:
@@ -129,7 +129,7 @@ def _evidence(request: SimulatedRequest, sight: Sight, bearing: Sequence[Seen]) 
 def _go_to(request: SimulatedRequest, sight: Sight, aim: _Aim, limits: SightLimits) -> list[Reply]:
     """Return the places worth going to, the best one first."""
     judged = [(*_judged(option, request, sight, aim, limits), _Place(option.number)) for option in request.options]
-    if judged:
+    if not request.last:
         judged += _pointed(request, sight, aim, {room for _, room, _ in judged})
     best = sorted(judged, key=lambda one: -one[0])[:_MOST]
     return [{**place.named(), "chance": round(chance, 2), "room": listed(room)}
@@ -158,7 +158,7 @@ def _pointed(request: SimulatedRequest, sight: Sight, aim: _Aim,
     found: list[tuple[float, str, _Place]] = []
     covered = {s.label.instance for option in request.options for _, s in _there(option, request, sight)}
     for shown, view in zip(request.pictures, sight.views, strict=True):
-        for s in view.sightings:
+        for s in view.sightings if shown.number else ():
             near = any(math.dist(s.centre[:2], other.pose[:2]) <= _NEAR_M for other in sight.views)
             if near or s.label.instance in covered | aim.meant:
                 continue
@@ -176,7 +176,7 @@ def _judged(option: ShownOption, request: SimulatedRequest, sight: Sight, aim: _
     """Return the chance of an option and the kind of room there, "" if unknown."""
     there = _there(option, request, sight)
     if LOOK_ROUND in option.said:
-        return _round(sight, aim)
+        return _round(request, sight, aim)
     if CLOSER in option.said:
         named = any(ref.kind and canonical(ref.kind) in canonical(option.said) for ref in aim.asked.subjects)
         return _CLOSER if named else limits.elsewhere, ""
@@ -196,15 +196,15 @@ def _there(option: ShownOption, request: SimulatedRequest, sight: Sight) -> list
             for thing in _at_mark(shown.picture.view, seen, mark.u, mark.v)]
 
 
-def _round(sight: Sight, aim: _Aim) -> tuple[float, str]:
+def _round(request: SimulatedRequest, sight: Sight, aim: _Aim) -> tuple[float, str]:
     """Return the chance of a look round and the room; it helps in a likely room while no target is seen."""
-    room = _room_here(sight)
+    room = _room_here(request, sight)
     return (0.0 if aim.meant else _ROUND * _likely(room, aim, visited=False)), room
 
 
-def _room_here(sight: Sight) -> str:
-    """Return the kind of the robot's room, by objects near it in the newest picture; "" if unknown."""
-    here = max(sight.views, key=lambda view: view.id)
+def _room_here(request: SimulatedRequest, sight: Sight) -> str:
+    """Return the kind of the robot's room, by objects near it in the last picture; "" if unknown."""
+    here = [view for view, shown in zip(sight.views, request.pictures, strict=True) if shown.number][-1]
     near = [(math.dist(s.centre[:2], here.pose[:2]), s) for s in here.sightings]
     return _room_at([one for one in near if one[0] <= _AROUND_M], sight)
 

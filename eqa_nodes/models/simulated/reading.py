@@ -6,14 +6,16 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.advice import NOT_KNOWN
+from eqa_nodes.core.answerers.advice import LAST, NOT_KNOWN
 from eqa_nodes.core.answerers.asker import DIRECTIONS
 from eqa_nodes.core.answerers.label.answers import RuleAnswer, in_choices
 from eqa_nodes.core.answerers.label.home import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
+from eqa_nodes.core.answerers.option_sheet import Sheet
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.language.directions import at_destination
@@ -42,7 +44,7 @@ _VISITED = re.compile(r"Rooms that it has been in[^:]*: ([^.\n]*)")
 
 
 class ShownPicture(NamedTuple):
-    """A picture and the number by which the model refers to it."""
+    """A picture and the number by which the model refers to it, 0 for a thumbnail of an option."""
 
     number: int
     picture: Picture
@@ -59,8 +61,8 @@ class ShownOption(NamedTuple):
 class SimulatedRequest(NamedTuple):
     """One request. text: the user's first message without the headings of pictures, which contain captions.
 
-    visited: kinds of rooms; listed, most: kinds of objects to choose from, and how many; known: what is already known
-    about the objects of the question, "" for nothing.
+    last: whether the robot goes nowhere any more; visited: kinds of rooms; listed, most: kinds of objects to choose
+    from, and how many; known: what is already known about the objects of the question, "" for nothing.
     """
 
     form: str
@@ -68,6 +70,7 @@ class SimulatedRequest(NamedTuple):
     pictures: tuple[ShownPicture, ...]
     options: tuple[ShownOption, ...]
     text: str
+    last: bool = False
     visited: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
     most: int = 0
@@ -91,7 +94,7 @@ def read_request(messages: Sequence[Message], seed: int) -> SimulatedRequest:
     options = {int(n): ShownOption(int(n), said, _room_in(said)) for n, said in _OPTION.findall(words)}
     visited = _VISITED.search(plain)
     named, most = _LIST.search(words), _AT_MOST.search(words)
-    return SimulatedRequest(form, _question(asked[1], seed), pictures, tuple(options.values()), plain,
+    return SimulatedRequest(form, _question(asked[1], seed), pictures, tuple(options.values()), plain, LAST in plain,
                    tuple(visited[1].split(", ")) if visited else (),
                    tuple(json.loads(line) for line in named[1].splitlines()) if named else (),
                    int(most[1]) if most else 0, _known_in(plain))
@@ -118,10 +121,14 @@ def _pictures(parts: Sequence[str | bytes]) -> tuple[ShownPicture, ...]:
     number = 0
     for part in parts:
         if isinstance(part, str):
-            heading = _PICTURE.search(part)
+            heading = _PICTURE.match(part)
             number = int(heading[1]) if heading else number
         elif isinstance(part, Picture):
             found.append(ShownPicture(number or len(found) + 1, part))
+        elif isinstance(part, Sheet):
+            whole = {shown.picture.view.id for shown in found}  # of these the picture shows more than the thumbnail
+            found += [ShownPicture(0, Picture(crop, replace(crop.view, id=_FIRST_CROP - n), crop.marks, crop.box))
+                      for n, crop in enumerate(part.crops) if crop.view.id not in whole]
         else:
             raise ModelError(f"{WRONG_FORM} the simulated model reads the labels of remembered views, and one picture "
                              "has none")
@@ -139,6 +146,7 @@ _STATE = re.compile(r" \(([a-z ]+)\)")
 _ON = re.compile(r"(.+?) (on|in|under) the (.+)")
 _MOST_NOTED = 8  # maximum number of kinds of objects listed in one reply
 _PIXELS = 75  # size given to a remembered object: the rules are less sure of it
+_FIRST_CROP = -2  # id of the first thumbnail as a view of its own; the next ones count down
 _FIRST_NOTED = -1  # instance of the first remembered object; the next ones count down
 _RULES_SUREST = 0.95  # confidence of the rules in an object in full view
 # Words by which a question tells rooms of a kind apart and which no picture shows.

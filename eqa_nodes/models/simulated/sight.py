@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
+from eqa_nodes.core.answerers.option_sheet import SIDE_PX
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.uses import rooms_of
@@ -229,9 +230,14 @@ class Sight:
 
     def _noticed(self, picture: Picture) -> list[Noticed]:
         width, height = stored_size(picture.view)
-        long_side = max(Image.open(io.BytesIO(picture)).size)
-        scale = max(long_side, self._limits.sent_px) / max(width, height)
-        found = (self._one(picture.view, s, scale, (width, height)) for s in picture.view.sightings)
+        sent, things = Image.open(io.BytesIO(picture)).size, picture.view.sightings
+        scale = max(*sent, self._limits.sent_px) / max(width, height)
+        if picture.box is not None:  # a thumbnail
+            left, top, right, bottom = picture.box
+            scale = sent[0] / (right - left) * max(1.0, self._limits.sent_px / SIDE_PX)
+            things = tuple(s for s in things if left <= (s.bbox[0] + s.bbox[2]) / 2 <= right
+                           and top <= (s.bbox[1] + s.bbox[3]) / 2 <= bottom)
+        found = (self._one(picture.view, s, scale, (width, height)) for s in things)
         return [one for one in found if one is not None]
 
     def _one(self, view: Keyframe, s: Sighting, scale: float, size: tuple[int, int]) -> Noticed | None:

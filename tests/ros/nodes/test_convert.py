@@ -7,6 +7,7 @@ from tests.fixtures.needs import need_ros
 need_ros()
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -159,19 +160,23 @@ def test_a_question_keeps_all_its_options(question: questions.Question) -> None:
 
 unit = st.floats(0, 1)
 options = st.builds(floor.Option, number, number, number, texts | st.sampled_from((floor.LOOK_ROUND, floor.POINTED)),
-                    number, texts, unit)
+                    number, texts, unit, number)
 several = st.lists(st.builds(calls.TargetNote, texts, texts), max_size=3).map(tuple)
 some_texts = st.lists(texts, max_size=3).map(tuple)
 
 
 @settings(max_examples=30)
-@given(st.builds(calls.DecisionRequest, st.lists(keyframes, max_size=2).map(tuple),
-                 st.lists(options, max_size=3).map(tuple), st.lists(counts, max_size=2).map(tuple), some_texts,
+@given(st.lists(keyframes, min_size=1, max_size=3, unique_by=lambda view: view.id).map(tuple), st.integers(1, 3),
+       st.builds(partial(calls.DecisionRequest, ()), st.lists(options, max_size=3).map(tuple), st.just(()), some_texts,
                  some_texts, st.integers(-1, 99), st.integers(-1, 99), several))
-def test_a_brief_keeps_its_options_and_targets(brief: calls.DecisionRequest) -> None:
+def test_a_brief_keeps_its_options_and_targets(seen: tuple[views.Keyframe, ...], ends: int,
+                                               brief: calls.DecisionRequest) -> None:
+    """ends: number of the view that the robot has now; those behind it are for the sheet."""
     from eqa_interfaces.srv import Advise
 
-    assert messages.brief_of(over_the_wire(Advise.Request(**convert.brief_fields(brief)))) == brief
+    for pictures, sheet, now in ((seen[:ends], seen[ends:], (seen[:ends][-1].id,)), (seen, (), ()), ((), (), ())):
+        whole = brief._replace(views=pictures, sheet=sheet, now=now)
+        assert messages.brief_of(over_the_wire(Advise.Request(**convert.brief_fields(whole)))) == whole
 
 
 @given(st.lists(st.builds(floor.WeighedOption, options, unit, texts), max_size=4).map(tuple),

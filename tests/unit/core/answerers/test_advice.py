@@ -9,14 +9,15 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answerers.advice import FORM, marks_in, read_advice, shown
+from eqa_nodes.core.answerers.advice import FORM, Zoom, marks_in, read_advice, shown
+from eqa_nodes.core.answerers.option_sheet import Sheet
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.vlm_views import PointScale
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, pixel_of, point_at
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote
-from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, Option
+from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, ZOOM, Option
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.briefs import BACK, DOOR, HIDDEN, QUESTION, brief, view
@@ -25,7 +26,7 @@ from tests.fixtures.briefs import BACK, DOOR, HIDDEN, QUESTION, brief, view
 def read(reply: dict[str, object], question: Question = QUESTION,
          asked: DecisionRequest | None = None) -> DecisionReply:
     asked = asked or brief()
-    return read_advice(reply, question, asked, shown(asked, 512).pictures, PointScale())
+    return read_advice(reply, question, asked, shown(asked, 512), PointScale())
 
 
 def weights(said: DecisionReply) -> tuple[float, ...]:
@@ -92,6 +93,33 @@ def test_the_options_of_the_brief_come_first_in_its_order_and_what_was_not_drawn
                                          {"number": 2, "chance": 0.3}]}, asked=brief(options=(HIDDEN, DOOR)))
     assert [each.option for each in said.options[:2]] == [HIDDEN, DOOR] and len(said.options) == 3
     assert [each.weight for each in said.options] == [0.0, 0.3, 0.9]
+
+
+def test_an_option_that_no_view_shows_has_no_number() -> None:
+    asked = brief(options=(HIDDEN, DOOR))
+    said = read({"reasons": "", "go_to": [{"number": 1, "chance": 0.9}, {"number": 2, "chance": 0.3}]}, asked=asked)
+    assert weights(said) == (0.0, 0.3) and said.reasons == "(There was no number 1.)"
+    assert "Places left out, because no picture shows them: 1." in str(shown(asked, 512).parts[-1])
+
+
+def test_where_no_view_shows_any_option_the_model_may_still_point() -> None:
+    asked = brief(options=(HIDDEN,))
+    given = shown(asked, 512)
+    assert len(given.parts) == 5 and not given.listed, "no sheet"
+    assert "left out, because no picture shows them: 1." in str(given.parts[-1])
+    assert "last call" not in str(given.parts[-1])
+    place = {"number": 0, "picture": 2, "point": [0.5, 0.9], "chance": 0.5}
+    assert [one.weight for one in read({"go_to": [place]}, asked=asked).options] == [0.0, 0.5]
+
+
+def test_a_view_that_was_forgotten_or_is_damaged_makes_no_thumbnail() -> None:
+    whole = brief(views=(view(1, math.pi),), now=(1,), options=(DOOR,), sheet=(view(2),))
+    assert shown(whole, 512).listed == {1}
+    geometry = view(2).geometry
+    assert geometry is not None
+    for gone in (replace(view(2), jpeg=b""), replace(view(2), geometry=None),
+                 replace(view(2), geometry=geometry._replace(depth_png=b"PNG"))):
+        assert not shown(whole._replace(sheet=(gone,)), 512).listed
 
 
 def test_a_place_that_it_points_at_is_the_floor_there_seen_the_way_the_picture_looks() -> None:
@@ -260,9 +288,6 @@ def test_a_number_that_was_not_listed_is_told_in_the_next_call() -> None:
     assert read({"reasons": "A door is open.", "go_to": [pointed]}).reasons == "A door is open.", "it has a picture"
 
 
-HIDDEN_ONES = "In none of the pictures (directions from the newest one)"
-
-
 def test_an_option_is_drawn_where_it_can_be_seen() -> None:
     assert [mark.number for mark in marks_in(view(2), (BACK, DOOR))] == [2]
     assert [mark.number for mark in marks_in(view(1, math.pi), (BACK, DOOR))] == [1]
@@ -272,21 +297,6 @@ def test_an_option_is_drawn_where_it_can_be_seen() -> None:
     around = [(at[0] + dx, at[1]) for dx in (-8, 8)]  # beside the digit, inside the disc
     assert all(min(marked.getpixel(p)) > 230 for p in around)  # type: ignore[type-var]
     assert any(min(plain.getpixel(p)) < 230 for p in around)  # type: ignore[type-var]
-
-
-def test_what_a_wall_hides_is_told_and_not_drawn() -> None:
-    asked = brief(options=(HIDDEN, DOOR))
-    *_, known = shown(asked, 512).parts
-    assert f"{HIDDEN_ONES}: number 1 is unexplored space, 4 m away ahead" in str(known)
-    assert "number 2" not in str(known)
-
-
-def test_stairs_at_the_robots_feet_lie_where_they_lead() -> None:
-    robot = view(2).pose
-    stairs = Option(robot.x + 0.3 * math.cos(robot.yaw), robot.y + 0.3 * math.sin(robot.yaw), robot.yaw + math.pi,
-                    "stairs down to another floor", 0.3)
-    known = str(shown(brief(options=(stairs,)), 512).parts[-1])
-    assert "number 1 is stairs down to another floor, 0 m away behind." in known
 
 
 def test_of_two_options_that_cover_each_other_the_first_is_drawn() -> None:
@@ -299,9 +309,11 @@ def test_pictures_are_small_and_in_order_and_what_changes_comes_last() -> None:
     given = shown(asked, 512)
     assert [Image.open(io.BytesIO(picture)).size for picture in given.pictures] == [(512, 384)] * 2
     assert [picture.view.id for picture in given.pictures] == [1, 2]
-    first, _, second, _, known = given.parts
-    assert str(first).startswith("Picture 1, taken earlier: number 2 is")
-    assert "where the robot stands: number 1" in str(second)
+    first, _, second, _, places, sheet, known = given.parts
+    assert (first, second) == ("Picture 1, taken earlier", "Picture 2, what it sees now")
+    assert str(places) == ("The sheet of places: number 1 is a doorway, in or beside the kitchen, 1 m away; "
+                           "number 2 is floor not yet visited, 2 m away")
+    assert isinstance(sheet, Sheet) and [crop.marks[0].number for crop in sheet.crops] == [1, 2]
     for words in ("as you named them: hallway.", "before: Nothing yet.", "Drives left: about 3.", "after this one: 2."):
         assert words in str(known)
 
@@ -312,16 +324,17 @@ def test_where_it_can_go_nowhere_the_model_is_told_to_answer() -> None:
 
 def test_a_look_round_is_told_without_a_direction_and_not_drawn() -> None:
     here = Option(*view(2).pose, LOOK_ROUND, 0.0)
-    asked = brief(options=(DOOR, here))
-    assert [mark.number for picture in shown(asked, 512).pictures for mark in picture.marks] == [1]
-    assert f"{HIDDEN_ONES}: number 2 is {LOOK_ROUND}.\n" in str(shown(asked, 512).parts[-1])
+    *_, places, sheet, _ = shown(brief(options=(DOOR, here)), 512).parts
+    assert isinstance(sheet, Sheet) and [crop.marks[0].number for crop in sheet.crops] == [1]
+    assert str(places).endswith(f"; number 2 is {LOOK_ROUND}")
 
 
-def test_neither_is_a_closer_look() -> None:
-    closer = DOOR._replace(kind=f"{CLOSER} the bowl")
-    asked = brief(options=(closer,))
-    assert not marks_in(view(2), (closer,))
-    assert f"number 1 is {CLOSER} the bowl" in str(shown(asked, 512).parts[-1])
+def test_a_closer_look_is_a_thumbnail_of_the_thing_and_no_disc() -> None:
+    closer = DOOR._replace(kind=f"{CLOSER} the bowl", x=5.5, y=2.2, z=0.8)
+    *_, places, sheet, _ = given = shown(brief(options=(closer,)), 512).parts
+    assert not marks_in(view(2), (closer,)) and len(given) == 7
+    assert f"number 1 is {CLOSER} the bowl" in str(places)
+    assert isinstance(sheet, Sheet) and sheet.crops[0].view == view(2)
 
 
 def test_it_is_reminded_of_all_that_the_question_is_about() -> None:
@@ -329,3 +342,60 @@ def test_it_is_reminded_of_all_that_the_question_is_about() -> None:
     known = str(shown(brief(targets=targets), 512).parts[-1])
     assert "The question is about bed: its blanket is (blue); sofa: not yet known." in known
     assert "is about" not in str(shown(brief(), 512).parts[-1])
+
+
+def zoomed(box: object, picture: object = 2) -> tuple[DecisionReply, list[Zoom]]:
+    """Return what is read of a reply that asks for a part of a picture, and the parts to be shown next."""
+    asked: list[Zoom] = []
+    reply: dict[str, object] = {"reasons": "", "zoom": {"picture": picture, "box": box}}
+    said = read_advice(reply, QUESTION, brief(), shown(brief(), 512), PointScale(), asked.append)
+    return said, asked
+
+
+@pytest.mark.parametrize("box", [
+    [0.4, 0.5, 0.6, 0.7], [0.6, 0.7, 0.4, 0.5], [400, 500, 600, 700], ["40%", "50%", "60%", "70%"]])
+def test_a_part_of_a_picture_can_be_asked_for(box: list[object]) -> None:
+    said, [zoom] = zoomed(box)
+    assert zoom.view == view(2) and zoom.box == pytest.approx((0.4, 0.5, 0.6, 0.7))
+    assert [one.option.kind for one in said.options[2:]] == [ZOOM] and said.reasons == ""
+
+
+def test_what_lies_outside_is_cut_off() -> None:
+    assert zoomed([900, 500, 1500, 900])[1][0].box == (0.9, 0.5, 1.0, 0.9)
+    assert zoomed([1200, 1200, 1500, 1500])[1] == [], "all of it"
+
+
+@pytest.mark.parametrize(("box", "picture"), [
+    ([math.nan, 0.2, 0.5, 0.6], 2), ([-0.1, 0.2, 0.5, 0.6], 2), ([0.5, 0.5], 2), ([0.5, 0.5, 0.5, 0.5], 2),
+    ([0.5, 0.5, 0.51, 0.9], 2), ("0.1, 0.2, 0.3, 0.4", 2), ([[0.1], 0.2, 0.3, 0.4], 2), ([0.4, 0.5, 0.6, 0.7], 7),
+    ([math.inf, 0.2, 0.5, 0.6], 2), ([], 1)])
+def test_a_part_that_is_nowhere_is_told(box: object, picture: int) -> None:
+    said, asked = zoomed(box, picture)
+    assert asked == [] and len(said.options) == 2
+    assert said.reasons == "(No picture has the part that you asked to enlarge.)"
+
+
+@pytest.mark.parametrize("zoom", [{}, {"picture": 0, "box": []}, None, "", [], 3, {"picture": "", "box": ""}])
+def test_no_part_asked_for_is_no_fault(zoom: object) -> None:
+    said = read({"reasons": "A door.", "zoom": zoom})
+    assert said.reasons == "A door." and len(said.options) == 2
+
+
+def test_the_part_is_shown_enlarged_in_the_next_request_and_only_once() -> None:
+    vlm, backend = answerer('{"reasons": "What is that?", "zoom": {"picture": 2, "box": [0.45, 0.4, 0.55, 0.5]}}',
+                            *['{"answer": "a candle"}'] * 2)
+    for _ in range(3):
+        vlm.advise(QUESTION, brief())
+    first, second, third = ([p for p in request[1].parts if isinstance(p, Picture)] for request in backend.requests)
+    assert len(first) == len(third) == 2 and len(second) == 3
+    part = second[2]
+    assert part.size == (512, 384) and part.box == pytest.approx((256.0, 168.0, 384.0, 264.0))
+    assert "A part of picture 2, enlarged as you asked" in backend.requests[1][1].parts
+
+
+def test_a_part_of_a_picture_that_is_not_shown_again_or_of_another_question_is_not_shown() -> None:
+    for question, views in ((QUESTION, (view(1, math.pi),)), (Question("What is on the sofa?"), brief().views)):
+        vlm, backend = answerer('{"zoom": {"picture": 2, "box": [0.4, 0.4, 0.6, 0.6]}}', '{"answer": "a candle"}')
+        vlm.advise(QUESTION, brief())
+        vlm.advise(question, brief(views=views))
+        assert not any("enlarged" in str(part) for part in backend.requests[1][1].parts if isinstance(part, str))

@@ -14,12 +14,14 @@ from eqa_nodes.core.answerers.vlm_views import (
     SHARES,
     THOUSANDTHS,
     PointScale,
+    distinct,
     heading,
     lettered,
     picture,
     point_in,
 )
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from tests.fixtures.rooms import view
@@ -151,3 +153,29 @@ def test_what_a_model_writes_is_remembered() -> None:
     ({"x": 1, "y": []}, None), ([2000, 3], None), ([-1, 500], None)])
 def test_points_are_read_in_the_forms_that_models_write(value: object, point: tuple[float, float] | None) -> None:
     assert point_in(value, SENT, THOUSANDTHS) == point
+
+
+def noisy(number: int, noise: int = 3, spot: bool = False, at: Pose2 = Pose2(1.0, 2.0, 0.0)) -> Keyframe:
+    """Return a view of a camera at rest: the same picture with other noise; spot: with a thing that the others lack."""
+    rng = np.random.default_rng(number)
+    pixels = (100 + rng.integers(-noise, noise + 1, (480, 640, 3))).astype(np.uint8)
+    if spot:
+        pixels[200:220, 300:320] = 255
+    return replace(view(number, at), jpeg=jpeg_of_pixels(pixels))
+
+
+def test_views_of_a_camera_at_rest_are_shown_once() -> None:
+    same = [noisy(n) for n in range(1, 6)]
+    assert distinct(same, 16) == same[:1]
+    thing, elsewhere = noisy(6, spot=True), noisy(7, at=Pose2(1.2, 2.0, 0.0))
+    later = replace(noisy(8), caption="3 s later")
+    assert distinct([*same, thing, elsewhere, later], 16) == [same[0], thing, elsewhere, later]
+    assert distinct([same[0], elsewhere, same[1], thing], 2) == [same[0], elsewhere]
+    broken = [replace(one, jpeg=jpeg) for one, jpeg in zip(same, (b"", b"junk", b"other junk"), strict=False)]
+    assert distinct(broken, 16) == broken, "what cannot be compared repeats nothing"
+    assert distinct([], 3) == []
+
+
+def test_no_position_is_negative_zero() -> None:
+    said = heading(1, replace(placed(), map_from_base=Pose2(-0.01, -0.04, -0.001).transform()), {})
+    assert "taken at (0.0, 0.0) m, looking to 0 degrees" in said

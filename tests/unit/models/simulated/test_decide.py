@@ -55,9 +55,15 @@ def test_a_room_that_was_visited_is_worth_less() -> None:
 
 
 def test_what_the_map_says_counts_where_nothing_is_seen() -> None:
-    hidden = Option(9.0, 9.0, 0.0, "frontier", 6.0, "kitchen")
-    said = advised("Is the kettle on?", view(1, *SOFA, yaw=math.pi), options=(hidden, BACK))
-    assert weights(said)[0] > weights(said)[1] and said.options[0].room == "kitchen"
+    said = advised("Is the kettle on?", view(2), options=(DOOR._replace(room="kitchen"), BACK))
+    assert weights(said)[0] > CLEAR.doorway and said.options[0].room == "kitchen"
+
+
+def test_a_thumbnail_shows_what_is_in_it() -> None:
+    behind = view(1, *(s._replace(bbox=(250, 300, 390, 380), pixels=9000) for s in SOFA), yaw=math.pi)
+    asked = DecisionRequest((view(2),), (DOOR, BACK), (2,), sheet=(behind,))
+    said = VlmAnswerer(SimulatedModel(CLEAR)).advise(Question("Is the kettle on?", seed=1), asked)
+    assert rooms(said)[1] == "living room" and not said.answer.evidence
 
 
 def test_evidence_points_at_the_thing() -> None:
