@@ -183,7 +183,8 @@ class _Line:
         failed = outcome.failed
         record = self._ended(REJECTED, pair, rounds, f"{failed.name}: {failed.note}") if failed else \
             self._ended(ACCEPTED, pair, rounds)
-        return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints or (0,))
+        return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints.views or (0,),
+                       further=outcome.viewpoints.further)
 
     def _refined(self, path: ScenePath) -> tuple[Round, ...]:
         """Let the generator propose and the evaluator judge until it accepts; return all rounds."""

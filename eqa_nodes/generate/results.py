@@ -90,12 +90,12 @@ def _write_explora(file: Path, records: Sequence[QuestionAttempt], path_of: Path
 def explora_sample(record: QuestionAttempt, path: ScenePath) -> Sample:
     """Return a question as a sample for the writer of ExploraQA's format; map frame."""
     assert record.pair is not None
-    views = [path.views[i] for i in record.viewpoints]
-    places = tuple((*view.pose[:2], path.z) for view in views)
+    poses = [*(path.views[i].pose for i in record.viewpoints), *record.further]
+    places = tuple((*pose[:2], path.z) for pose in poses)
     return Sample(record.id, record.pair.question, record.pair.answer, record.pair.alternatives,
                   record.category, path.scene, path.poses[0], places[0], len(path.actions), path.way_m,
                   viewpoints=places, start_height_m=path.z,
-                  instruction=path.instruction, metadata={"viewpoint_yaws": [view.pose.yaw for view in views]})
+                  instruction=path.instruction, metadata={"viewpoint_yaws": [pose.yaw for pose in poses]})
 
 
 WRITERS: dict[str, Callable[[Path, Sequence[QuestionAttempt], PathOf], None]] = {
