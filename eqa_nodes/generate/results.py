@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.readers.explora import read_explora, write_explora
+from eqa_nodes.bench.readers.explora import SPLITS, explora_file, read_explora, split_of, write_explora
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.running.manifest import git_state, utc_now
 from eqa_nodes.core.errors import ConfigError, StorageError
@@ -38,19 +38,23 @@ _NAMES = {Action.MOVE_FORWARD: "move_forward", Action.TURN_LEFT: "turn_left", Ac
 
 
 def write_benchmark(kind: Benchmark, records: Sequence[QuestionAttempt], path_of: PathOf, out: Path) -> Path:
-    """Write records that have a pair as the benchmark's file and return its path; no records give an empty list.
+    """Write records that have a pair as the benchmark's file, for ExploraQA as one for each split, and return its path,
+    that of the first one with questions. No records give an empty list.
 
     Raises StorageError when the project's reader does not read back what was written.
     """
-    file = out / kind.file
-    WRITERS[kind.name](file, records, path_of)
-    if records:
-        wanted = [(r.id, r.pair.answer) for r in records if r.pair]
-        found = [(sample.id, sample.answer) for sample in READERS[kind.name](file)]
+    files = [explora_file(out, split) for split in SPLITS] if kind.instructed else [out / kind.file]
+    parts = {file: list[QuestionAttempt]() for file in files}
+    for record in records:
+        parts[explora_file(out, split_of(record.scene, record.way)) if kind.instructed else files[0]].append(record)
+    for file, part in parts.items():
+        WRITERS[kind.name](file, part, path_of)
+        wanted = [(r.id, r.pair.answer) for r in part if r.pair]
+        found = [(sample.id, sample.answer) for sample in READERS[kind.name](file)] if part else []
         if wanted != found:
             raise StorageError(f"{file} does not read back as it was written: {len(wanted)} questions in, {len(found)} "
                                "out")
-    return file
+    return next((file for file, part in parts.items() if part), files[0])
 
 
 def _write_express(file: Path, records: Sequence[QuestionAttempt], path_of: PathOf) -> None:
