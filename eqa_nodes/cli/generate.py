@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from eqa_nodes.cli.groups import PLACES, ModelOptions, ScanOptions
+from eqa_nodes.cli.groups import PLACES, ModelOptions, ScanOptions, SimulatorOptions
 from eqa_nodes.cli.options import FOLDER, argument, flag, from_zero, group, option, whole
 
 if TYPE_CHECKING:
@@ -90,6 +90,20 @@ class Express(Generate):
 @dataclass(frozen=True, kw_only=True)
 class Exploraqa(Generate):
     __doc__ = Generate.__doc__
+
+    episodes: Path | None = option(None, "episodes of VLN-CE, such as R2R_VLNCE_v1-3/train/train.json.gz: their paths "
+                                   "and directions in scans of Matterport3D replace --scene", metavar="FILE")
+    scans: SimulatorOptions = group(SimulatorOptions, "scans")
+
+    def job(self) -> Job:
+        """Return what the options ask for."""
+        from eqa_nodes.bench.samples import scene_in
+        from eqa_nodes.generate.vln_episodes import read_vln_episodes
+
+        job = super().job()
+        found = read_vln_episodes(self.episodes) if self.episodes else ()
+        return replace(job, scenes=() if found else job.scenes, episodes=tuple(
+            one._replace(scene=scene_in(self.scans.simulator, one.scene)) for one in found))
 
     def run(self) -> int:
         """Make questions as ExploraQA did."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -141,7 +142,8 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
 
     Raises ConfigError when the folder has a manifest with other settings or another cast.
     """
-    settings = {name: value for name, value in encode(job).items() if name not in _MAY_CHANGE}
+    settings = {name: value for name, value in encode(replace(job, episodes=())).items() if name not in _MAY_CHANGE}
+    settings["episodes"] = hashlib.sha256(dumps(job.episodes).encode()).hexdigest()[:16] if job.episodes else ""
     now = DatasetManifest(kind.name, settings, dict(cast), list(privileged), __version__, git_state()[0],
                           utc_now())
     if (out / MANIFEST).exists():

@@ -19,8 +19,9 @@ from eqa_nodes.core.types.geometry import Point, Pose2, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import APART_M, Benchmark, DistractorView, ScenePath
+from eqa_nodes.generate.vln_episodes import VlnEpisode
 from eqa_nodes.recordings.history_views import ViewSelection, keyframe_of
-from eqa_nodes.tours.tours import BLIND, Place, Tour, first_frame, floors_of, plan_tour, spread_points
+from eqa_nodes.tours.tours import BLIND, Place, Tour, first_frame, floors_of, follow_path, plan_tour, spread_points
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup, Simulator
 
@@ -37,13 +38,14 @@ _CLEAR = 0.7  # minimum share of that distance that must be free: something near
 _FLOORS = 2  # separate random stream for floors, so that scenes with one floor keep their other random numbers
 
 
-def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int, labels: bool) -> ScenePath:
-    """Plan a path on one of the scene's floors, drawn by the seed, and render its views. labels: whether to use the
-    simulator's labels (privileged).
+def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int, labels: bool,
+              episode: VlnEpisode | None = None) -> ScenePath:
+    """Plan a path on one of the scene's floors, drawn by the seed, or follow that of an episode, and render its views.
+    labels: whether to use the simulator's labels (privileged).
 
     Raises UnknownScene, or SimulatorError if no such path fits into the scene.
     """
-    tour, floor = _drawn_tour(kind, scene, seed)
+    tour, floor = _drawn_tour(kind, scene, seed) if episode is None else _followed(kind, episode)
     with closing(open_simulator(scene)) as simulator:
         scout = _Scout(simulator, kind.recipe.robot, tour, floor, labels)
         ends = [tour.poses[-1]] if kind.viewpoints == 1 else scout.viewpoints(tour.poses[-1], kind.viewpoints)
@@ -55,9 +57,16 @@ def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: in
                          tuple(map(scout.view, ends)), tuple(map(scout.view, along)),
                          tuple(DistractorView(scout.view(pose),
                                               round(scout.way_m(tour.poses[0], pose), 6)) for pose in others),
-                         before=tuple(map(scout.view, before)),
+                         instruction=episode.instruction if episode else "", before=tuple(map(scout.view, before)),
                          beside=tuple(tuple(map(scout.view, scout.beside(tour.poses[-1], pose))) for pose in ends
                                       ) if kind.viewpoints > 1 else ())
+
+
+def _followed(kind: Benchmark, episode: VlnEpisode) -> tuple[Tour, Place]:
+    if not episode.one_floor:
+        raise SimulatorError(f"episode {episode.id} leads over stairs to another floor, and a path here stays on one")
+    tour = follow_path(episode.scene, kind.recipe.robot, episode.start, episode.path)
+    return tour, (tour.poses[0].x, tour.poses[0].y, tour.z)
 
 
 def _drawn_tour(kind: Benchmark, scene: str, seed: int) -> tuple[Tour, Place | None]:

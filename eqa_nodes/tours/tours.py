@@ -41,6 +41,7 @@ _TRIES = 600  # attempts to find them, each within this distance of a known one:
 _STRIDE_M = 6.0
 _PAIRS = 300  # number of pairs that are measured
 _NEAR_M = 0.25  # distance at which an end counts as reached
+_FOLLOWED_M = 0.6  # distance at which a place within a given path counts as passed
 _AHEAD_M = 0.35  # minimum distance of the corner of the path to aim at
 _STILL_M = 0.01  # a shorter move was blocked by an obstacle
 
@@ -145,6 +146,32 @@ def plan_tour(scene: str, recipe: Recipe, seed: int = 0, floor: Place | None = N
         f"{recipe.curved:g} times the straight line or more, in {recipe.min_steps} to {recipe.max_steps} actions; the "
         f"longest way between {len(points)} places is {longest:.1f} m, the longest drive had {steps:.0f} actions: try "
         "another seed, a larger scene, or a smaller --min-metres")
+
+
+def follow_path(scene: str, robot: RobotModel, start: Pose2, path: Sequence[Place]) -> Tour:
+    """Drive from a pose along given places of one floor, each reached within _FOLLOWED_M but the last one.
+
+    Raises UnknownScene, or SimulatorError if the robot cannot start there or does not arrive.
+    """
+    blind, goal = replace(robot, camera=BLIND), path[-1]
+    with closing(open_simulator(scene)) as simulator:
+        try:
+            step = simulator.reset(EpisodeSetup(scene, start=start, robot=blind, start_height_m=path[0][2]))
+        except BadPose as error:
+            raise SimulatorError(f"the path in {scene!r} cannot begin there: {error}") from error
+        drive, z = TourDrive(simulator, blind, step), step.frame.map_from_base.xyz[2]
+        length_m = _length(simulator.shortest_path((start.x, start.y, z), (*goal[:2], z)))
+        if math.isinf(length_m):
+            raise SimulatorError(f"no path on one floor of {scene!r} leads from ({start.x:.2f}, {start.y:.2f}) to "
+                                 f"({goal[0]:.2f}, {goal[1]:.2f})")
+        for place in path:
+            within_m = _NEAR_M if place is goal else _FOLLOWED_M
+            most = len(drive.actions) + round(_STEPS * (1.0 + math.dist(drive.pose[:2], place[:2])))
+            while math.dist(drive.pose[:2], place[:2]) > within_m:
+                if len(drive.actions) > most or not drive.advance((*place[:2], z)):
+                    raise SimulatorError(f"the path in {scene!r} cannot be driven: the robot does not reach "
+                                         f"({place[0]:.2f}, {place[1]:.2f})")
+    return Tour(scene, robot, tuple(drive.actions), tuple(drive.poses), length_m, z)
 
 
 @lru_cache(maxsize=64)
