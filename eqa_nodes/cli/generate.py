@@ -143,6 +143,26 @@ class Finish:
         return 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class GenerationStatistics:
+    """Prints what a generated data set holds, as ExploraQA's figure 4 does: questions by split, category, number of
+    viewpoints, words (with the directions) and length of the path.
+    """
+
+    out: Path = argument("folder written by eqa generate", metavar="DIR")
+
+    def run(self) -> int:
+        """Print them."""
+        from rich.console import Console
+
+        from eqa_nodes.bench.report.text_tables import terminal_table
+        from eqa_nodes.generate.set_statistics import read_set, statistics_of
+
+        rows = statistics_of(read_set(self.out)).rows()
+        Console().print(terminal_table(("", "", "questions"), rows, left=(0, 1)))
+        return 0
+
+
 PATHS = "shortest paths of the simulator"  # paths and places are found with them, as by the benchmarks' authors
 
 

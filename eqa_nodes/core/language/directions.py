@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 
 from eqa_nodes.core.language.bad_input import LONGEST as _PART
 from eqa_nodes.core.language.bad_input import improper, unreadable
@@ -73,15 +74,23 @@ def bad_directions(text: str) -> str:
 
 def rooms_along(text: str) -> tuple[str, ...]:
     """Return the rooms that directions lead into, in order; not those that they leave, pass, or stop in front of."""
-    found: list[str] = []
+    return tuple(name for name, entered in _rooms(text) if entered)
+
+
+def rooms_named(text: str) -> frozenset[str]:
+    """Return all rooms that directions name, those that they leave or pass too."""
+    return frozenset(name for name, _ in _rooms(text))
+
+
+def _rooms(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each room that directions name, and whether they lead into it."""
     for sentence in _CLAUSE.split(text):
         words, i = normalise(sentence).split(), 0
         while i < len(words):
             name, length = _room_at(words, i)
-            if name and not _LEFT.search(" ".join(words[:i])):
-                found.append(name)
+            if name:
+                yield name, not _LEFT.search(" ".join(words[:i]))
             i += length or 1
-    return tuple(found)
 
 
 def _room_at(words: list[str], i: int) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from eqa_nodes.core.language.directions import (
     bearing,
     destination,
     rooms_along,
+    rooms_named,
     split_directions,
 )
 from eqa_nodes.core.language.understanding import query_of, understand
@@ -51,6 +52,11 @@ def test_a_text_without_directions_stays_as_it_is(text: str) -> None:
     ("Go into the kids' bedroom, past the kitchen.", ("kids bedroom",)), ("Turn left and wait at the door.", ())])
 def test_rooms_that_directions_lead_into(text: str, rooms: tuple[str, ...]) -> None:
     assert rooms_along(text) == rooms and destination(text) == (rooms[-1] if rooms else "")
+
+
+def test_rooms_that_directions_leave_or_pass_are_named_too() -> None:
+    said = "Begin in the bedroom. Walk past the kitchen and turn left into the hallway. Stop by the kitchen table."
+    assert rooms_named(said) == {"bedroom", "kitchen", "hallway"} and rooms_along(said) == ("hallway",)
 
 
 @pytest.mark.parametrize(("text", "room"), [

@@ -218,3 +218,22 @@ def test_directions_rule_nothing_out_once_their_room_is_seen_or_on_another_floor
     above = at(5.0, z=2.8)._replace(frontiers=every, question=asked)
     assert policy.decide(above, (), False).look_around
     assert policy.decide(above, (), False).goal == Pose2(LEFT.x, LEFT.y, 0.0)
+
+
+@pytest.mark.parametrize(("said", "room", "first"), [
+    ("Begin in the study. Turn left into the kitchen.", "bedroom", AHEAD),
+    ("Begin in the study. Turn left into the kitchen.", "study", LEFT),
+    ("Begin in the study. Turn left into the kitchen.", "hallway", LEFT),
+    ("Begin in the study. Turn left into the kitchen.", "dining room, kitchen", LEFT),
+    ("Walk on.", "bedroom", LEFT)])
+def test_frontiers_in_rooms_that_directions_do_not_name_come_last(said: str, room: str, first: Frontier) -> None:
+    """The kitchen is seen far away, so that no turn decides; the room of a place 1 m from the frontier does."""
+    situation = at(5.0, names=("kitchen",))
+    places = (*situation.assessments[0].places, Candidate(LEFT.x, LEFT.y - 1.0, 1.0, room))
+    view = situation.assessments[0]._replace(places=tuple(
+        place._replace(y=-9.0) if place.label == "kitchen" else place for place in places))
+    asked = situation._replace(frontiers=(LEFT, AHEAD), question=Question("?", instruction=said), assessments=[view])
+    policy = FloorPolicy(TakesFirst(), 0, WHEELS)
+    goals = [policy.decide(asked, (), False).goal for _ in range(2)]
+    assert [goal and (goal.x, goal.y) for goal in goals] == [(f.x, f.y) for f in (
+        first, AHEAD if first is LEFT else LEFT)]
