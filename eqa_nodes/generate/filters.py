@@ -116,9 +116,9 @@ class Filters:
                            f"without a view the answer was {guess.text!r}")
 
     def _not_seen_before(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
-        """Ask with the views of the path's first half: what they show needs no path to its end."""
+        """Ask with the views of the path's first half: what they show, if not for sure, needs no path to its end."""
         answer = self._ask(f"{key}/before", pair, path.before, 0)
-        right = self._right(pair, answer) and answer.confidence >= self._config.sure
+        right = self._right(pair, answer)
         return FilterCheck("seen before" if right else "not seen before", not right,
                            f"from the first half of the path the answer was {answer.text!r}")
 

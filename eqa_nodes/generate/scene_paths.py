@@ -51,8 +51,8 @@ def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: in
         ends = [tour.poses[-1]] if kind.viewpoints == 1 else scout.viewpoints(tour.poses[-1], kind.viewpoints)
         along = [tour.poses[round(i)] for i in np.linspace(0, len(tour.poses) - 1, PASSED + 1)[:-1].tolist()]
         others = scout.elsewhere(tour.poses[-1], elsewhere)
-        before = [*scout.all_around(tour.poses[0]), *(tour.poses[len(tour.poses) * k // 8] for k in range(1, 5))
-                  ] if kind.instructed else []
+        stops = [tour.poses[len(tour.poses) * k // 4] for k in range(3)] if kind.instructed else []
+        before = [pose for stop in stops for pose in scout.all_around(stop)]
         return ScenePath(number, scene, tour.actions, tour.poses, round(tour.way_m, 6), scout.z,
                          tuple(map(scout.view, ends)), tuple(map(scout.view, along)),
                          tuple(DistractorView(scout.view(pose),

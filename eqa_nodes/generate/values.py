@@ -109,7 +109,7 @@ class ScenePath:
 
     way_m: length of the shortest path between its ends, metres; z: height of its floor, metres. views: views at its
     end, starting with the last pose's if it is one; passed: views along it; elsewhere: views of other parts of the
-    scene. instruction: "" = none. before: views from its first half, all around the start and ahead on the way.
+    scene. instruction: "" = none. before: views all around its start, its first quarter and its middle.
     beside: for each of `views` others that look at its middle from elsewhere near the end.
     """
 
