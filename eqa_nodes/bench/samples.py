@@ -61,8 +61,12 @@ def check_runnable(samples: Iterable[Sample]) -> None:
 
 def opened_by(simulator: str, samples: Iterable[Sample]) -> list[Sample]:
     """Return the samples with their scans opened by another simulator, "habitat" or "mesh"; other scenes unchanged."""
-    return [replace(s, scene=f"{simulator}:{s.scene.partition(':')[2]}") if is_scan(s.scene) else s
-            for s in samples]
+    return [replace(s, scene=scene_in(simulator, s.scene)) for s in samples]
+
+
+def scene_in(simulator: str, scene: str) -> str:
+    """Return a scene as another simulator opens it, if it is a scan."""
+    return f"{simulator}:{scene.partition(':')[2]}" if is_scan(scene) else scene
 
 
 def about_history(sample: Sample) -> Sample:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from eqa_nodes.cli.groups import PLACES, ModelOptions, ScanOptions
+from eqa_nodes.cli.groups import PLACES, ModelOptions, ScanOptions, SimulatorOptions
 from eqa_nodes.cli.options import FOLDER, argument, flag, from_zero, group, option, whole
 
 if TYPE_CHECKING:
@@ -91,6 +91,20 @@ class Express(Generate):
 class Exploraqa(Generate):
     __doc__ = Generate.__doc__
 
+    episodes: Path | None = option(None, "episodes of VLN-CE, such as R2R_VLNCE_v1-3/train/train.json.gz: their paths "
+                                   "and directions in scans of Matterport3D replace --scene", metavar="FILE")
+    scans: SimulatorOptions = group(SimulatorOptions, "scans")
+
+    def job(self) -> Job:
+        """Return what the options ask for."""
+        from eqa_nodes.bench.samples import scene_in
+        from eqa_nodes.generate.vln_episodes import read_vln_episodes
+
+        job = super().job()
+        found = read_vln_episodes(self.episodes) if self.episodes else ()
+        return replace(job, scenes=() if found else job.scenes, episodes=tuple(
+            one._replace(scene=scene_in(self.scans.simulator, one.scene)) for one in found))
+
     def run(self) -> int:
         """Make questions as ExploraQA did."""
         return self.make("exploraqa")
@@ -126,6 +140,26 @@ class Finish:
         lines += [f"{record.id}  {record.pair.question} {record.pair.answer}  {'; '.join(record.disputed)}"
                   for record in disputed if record.pair]
         Console().print("\n".join(lines), soft_wrap=True, highlight=False, markup=False)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationStatistics:
+    """Prints what a generated data set holds, as ExploraQA's figure 4 does: questions by split, category, number of
+    viewpoints, words (with the directions) and length of the path.
+    """
+
+    out: Path = argument("folder written by eqa generate", metavar="DIR")
+
+    def run(self) -> int:
+        """Print them."""
+        from rich.console import Console
+
+        from eqa_nodes.bench.report.text_tables import terminal_table
+        from eqa_nodes.generate.set_statistics import read_set, statistics_of
+
+        rows = statistics_of(read_set(self.out)).rows()
+        Console().print(terminal_table(("", "", "questions"), rows, left=(0, 1)))
         return 0
 
 

@@ -14,11 +14,12 @@ from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.core.language.english import content_words
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.protocols import Answerer
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Recalled
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.journal import Paid
-from eqa_nodes.generate.values import Benchmark, FilterCheck, QuestionAnswer, ScenePath
+from eqa_nodes.generate.values import APART_M, Benchmark, FilterCheck, QuestionAnswer, ScenePath
 
 RIGHT = 4.0
 
@@ -41,11 +42,18 @@ class FilterConfig:
     blind: bool = True
 
 
+class Viewpoints(NamedTuple):
+    """Where the answer is visible: numbers of the path's views, and poses of others near the path's end."""
+
+    views: tuple[int, ...] = ()
+    further: tuple[Pose2, ...] = ()
+
+
 class FilterResult(NamedTuple):
-    """The checks that were made, in order, and the numbers of the views that show the answer on their own."""
+    """The checks that were made, in order, and the viewpoints that the last of them found."""
 
     checks: tuple[FilterCheck, ...]
-    viewpoints: tuple[int, ...]
+    viewpoints: Viewpoints
 
     @property
     def failed(self) -> FilterCheck | None:
@@ -64,27 +72,27 @@ class Filters:
     def check(self, key: str, path: ScenePath, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterResult:
         """Check a pair. key: prefix of its paid steps in the journal; others: accepted pairs of the scene."""
         checks: list[FilterCheck] = []
-        viewpoints: tuple[int, ...] = ()
-        for check, shown in self._all(key, path, pair, others):
+        viewpoints = Viewpoints()
+        for check in self._all(key, path, pair, others):
             checks.append(check)
-            viewpoints = shown or viewpoints
             if not check.passed:
-                break
+                return FilterResult(tuple(checks), viewpoints)
+        if self._kind.viewpoints > 1:
+            check, viewpoints = self._viewpoints(key, path, pair)
+            checks.append(check)
         return FilterResult(tuple(checks), viewpoints)
 
     def _all(self, key: str, path: ScenePath, pair: QuestionAnswer,
-             others: Sequence[QuestionAnswer]) -> Iterator[tuple[FilterCheck, tuple[int, ...]]]:
+             others: Sequence[QuestionAnswer]) -> Iterator[FilterCheck]:
         """Yield the checks, each made when it is requested."""
-        yield self._new(pair, others), ()
+        yield self._new(pair, others)
         if self._config.blind:
-            yield self._not_guessed(key, path, pair), ()
+            yield self._not_guessed(key, path, pair)
         if path.before:
-            yield self._not_seen_before(key, path, pair), ()
-        yield self._reproduced(key, path, pair), ()
-        if self._kind.viewpoints > 1:
-            yield self._viewpoints(key, path, pair)
+            yield self._not_seen_before(key, path, pair)
+        yield self._reproduced(key, path, pair)
         if not self._kind.instructed:
-            yield self._unique(key, path, pair), ()
+            yield self._unique(key, path, pair)
 
     def _new(self, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterCheck:
         """Compare with earlier accepted questions of the same scene."""
@@ -108,9 +116,9 @@ class Filters:
                            f"without a view the answer was {guess.text!r}")
 
     def _not_seen_before(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
-        """Ask with the views of the path's first half: what they show needs no path to its end."""
+        """Ask with the views of the path's first half: what they show, if not for sure, needs no path to its end."""
         answer = self._ask(f"{key}/before", pair, path.before, 0)
-        right = self._right(pair, answer) and answer.confidence >= self._config.sure
+        right = self._right(pair, answer)
         return FilterCheck("seen before" if right else "not seen before", not right,
                            f"from the first half of the path the answer was {answer.text!r}")
 
@@ -123,12 +131,23 @@ class Filters:
         note = f"{right} of {len(answers)} times right: {said}"
         return FilterCheck("reproduced" if enough else "not reproduced", enough, note)
 
-    def _viewpoints(self, key: str, path: ScenePath, pair: QuestionAnswer) -> tuple[FilterCheck, tuple[int, ...]]:
-        """Ask with each view alone; if none is sufficient, all are needed together."""
+    def _viewpoints(self, key: str, path: ScenePath, pair: QuestionAnswer) -> tuple[FilterCheck, Viewpoints]:
+        """Ask with each view alone, then from beside those that are sufficient; if none is, all are needed together."""
         alone = tuple(i for i, view in enumerate(path.views)
                       if self._right(pair, self._ask(f"{key}/view/{i}", pair, [view], 0)))
-        note = f"{len(alone)} of {len(path.views)} views show it alone" if alone else "only the views together show it"
-        return FilterCheck("viewpoints", True, note), alone or tuple(range(len(path.views)))
+        if not alone:
+            return (FilterCheck("viewpoints", True, "only the views together show it"),
+                    Viewpoints(tuple(range(len(path.views)))))
+        found = [path.views[i].pose for i in alone]
+        beside = [(f"{key}/beside/{i}/{k}", view) for i in alone for k, view in enumerate(path.beside[i])]
+        for name, view in beside:
+            wanted = len(found) < self._kind.viewpoints and all(view.pose.distance(p) >= APART_M for p in found)
+            if wanted and self._right(pair, self._ask(name, pair, [view], 0)):
+                found.append(view.pose)
+        further = tuple(found[len(alone):])
+        note = f"{len(alone)} of {len(path.views)} views show it alone" + (
+            f", and {len(further)} from beside them" if further else "")
+        return FilterCheck("viewpoints", True, note), Viewpoints(alone, further)
 
     def _unique(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask in other parts of the scene: a confident different answer there means that the question is ambiguous.

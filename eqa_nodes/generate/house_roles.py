@@ -10,11 +10,11 @@ import math
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
 from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.generate.house_directions import directions
 from eqa_nodes.generate.values import Benchmark, Evaluation, QuestionAnswer, Round, ScenePath
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import HouseFacts
@@ -40,25 +40,19 @@ class HouseRoles:
         self._kind, self._scale = kind, (_DEFAULT_FOCAL / focal) ** 2
 
     def instruct(self, path: ScenePath, seed: int) -> str:
-        """Name the rooms along the path, and the largest object at its end."""
-        truth, phrases = _truth(path.scene), list[str]()
-        for room, _ in groupby(truth.house_room(pose.x, pose.y, path.z) for pose in path.poses):
-            if room and (not phrases or phrases[-1] != room):
-                phrases.append(room)
-        begin = f"Begin in {phrases[0]}." if phrases else "Begin where you are."
-        through = f" Go through {_listed(phrases[1:-1])}." if phrases[1:-1] else ""
-        into = f" Enter {phrases[-1]}." if len(phrases) > 1 else ""
-        seen = path.views[0].sightings
-        return begin + through + into + (f" Stop in front of the {seen[0].label.kind}." if seen else " Stop there.")
+        """Name the rooms along the path, its turns and what stands beside it."""
+        return directions(path, world_of(path.scene).storey_at(path.z), _truth(path.scene).rooms,
+                          self._kind.recipe.robot)
 
     def propose(self, path: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
-        """Return the next question of the category with a target in view."""
+        """Return the next question of the category with a target in view; after directions, about where they end."""
         tried = {*known, *(r.pair.question for r in history)}
         pixels = self._pixels(path.views)
         for asked in _truth(path.scene).shuffled(f"{path.number} {category} {seed}"):
             if (asked.question not in tried and self._category(asked) == category
-                    and any(pixels.get(target, 0.0) >= SEEN_PIXELS for target in asked.targets)):
+                    and any(pixels.get(target, 0.0) >= SEEN_PIXELS for target in asked.targets)
+                    and (not self._kind.instructed or _at_the_end(path, asked))):
                 return QuestionAnswer(asked.question, asked.answer, asked.alternatives)
         return None
 
@@ -100,6 +94,16 @@ class HouseRoles:
         return share, "" if share >= 0.5 else f"the {name} covers {size:.0f} pixels, {VIEW_PIXELS} are needed"
 
 
+def _at_the_end(path: ScenePath, asked: QuestionCandidate) -> bool:
+    """Return whether a question is about the room in which the path ends, and nothing in another one."""
+    world, end = world_of(path.scene), path.poses[-1]
+    house = world.storey_at(path.z)
+    room = house.room_at(end.x, end.y)
+    if room is None or any(world.house.object_by_id(target).room != room.id for target in asked.targets):
+        return False
+    return not any(other.kind in asked.question and other.kind not in room.kind for other in house.rooms)
+
+
 class _Truth(NamedTuple):
     """Every question that a house's scene graph answers, by its text, and the phrases of its rooms."""
 
@@ -112,11 +116,6 @@ class _Truth(NamedTuple):
         return sorted(self.asked.values(),
                       key=lambda c: (zlib.crc32(f"{self.scene} {key} {c.question}".encode()), c.question))
 
-    def house_room(self, x: float, y: float, floor_m: float) -> str:
-        """Return the phrase of the room at a point of a floor, "" in doorways and outside of rooms."""
-        room = world_of(self.scene).storey_at(floor_m).room_at(x, y)
-        return self.rooms.get(room.id, f"a {room.kind}") if room else ""
-
 
 @lru_cache(maxsize=4)
 def _truth(scene: str) -> _Truth:
@@ -126,7 +125,3 @@ def _truth(scene: str) -> _Truth:
     house = world_of(scene).side_by_side()
     found = {c.question: c for group in candidates(house).values() for c in group}
     return _Truth(scene, found, HouseFacts(house).rooms)
-
-
-def _listed(phrases: Sequence[str]) -> str:
-    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"

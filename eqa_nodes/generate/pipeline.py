@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from eqa_nodes.bench.readers.records import JsonRecord, load
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError, SimulatorError, UnknownScene
 from eqa_nodes.core.memory.embedding import make_embedder
@@ -34,6 +36,7 @@ from eqa_nodes.generate.values import (
     Round,
     ScenePath,
 )
+from eqa_nodes.generate.vln_episodes import VlnEpisode
 
 RECORDS, STEPS, PATHS = "records.jsonl", "steps.jsonl", "ways"
 _FAILURES = 3  # consecutive model failures that end a run
@@ -44,7 +47,8 @@ class Job:
     """What to generate. count: accepted questions; tries: attempts for each of them; per_way: attempts for each path.
 
     rounds: maximum proposals until the evaluator accepts one; elsewhere: views of other parts of the scene. examples:
-    pairs shown to the generator instead of the benchmark's.
+    pairs shown to the generator instead of the benchmark's. episodes: paths with directions that are used in turn, in
+    the order of `seed`, instead of made ones in `scenes`.
     """
 
     scenes: tuple[str, ...]
@@ -56,6 +60,7 @@ class Job:
     elsewhere: int = 3
     filters: FilterConfig = FilterConfig()
     examples: tuple[QuestionAnswer, ...] = ()
+    episodes: tuple[VlnEpisode, ...] = ()
 
 
 def read_examples(file: Path) -> tuple[QuestionAnswer, ...]:
@@ -139,6 +144,7 @@ class _Line:
         self._filters = Filters(kind, cast.solver, job.filters, make_embedder("auto"), paid, job.seed)
         self._paths: dict[int, ScenePath | str] = {}
         self._attempt = 0
+        self._order = np.random.default_rng(job.seed).permutation(len(job.episodes)).tolist()
 
     def run(self) -> str:
         """Run all attempts; return why the run stopped early, "" = it did not."""
@@ -183,7 +189,8 @@ class _Line:
         failed = outcome.failed
         record = self._ended(REJECTED, pair, rounds, f"{failed.name}: {failed.note}") if failed else \
             self._ended(ACCEPTED, pair, rounds)
-        return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints or (0,))
+        return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints.views or (0,),
+                       further=outcome.viewpoints.further)
 
     def _refined(self, path: ScenePath) -> tuple[Round, ...]:
         """Let the generator propose and the evaluator judge until it accepts; return all rounds."""
@@ -224,19 +231,25 @@ class _Line:
         self._say(f"way {number}")
         try:
             path = make_path(self._kind, self._scene(number), self._job.seed + number, number, self._job.elsewhere,
-                             self._cast.labels)
+                             self._cast.labels, self._episode(number))
         except UnknownScene:
             raise
         except SimulatorError as error:
             return f"no way: {error}"
-        if self._kind.instructed:
+        if self._kind.instructed and not path.instruction:
             path = replace(path, instruction=self.paid.once(f"way/{number}/instruct", str, lambda:
                                                             self._cast.generator.instruct(path, self._job.seed)))
         write_json(_path_file(self._out, number), path)
         return path
 
     def _scene(self, number: int) -> str:
-        return self._job.scenes[number % len(self._job.scenes)]
+        episode = self._episode(number)
+        return self._job.scenes[number % len(self._job.scenes)] if episode is None else episode.scene
+
+    def _episode(self, number: int) -> VlnEpisode | None:
+        """Return the episode of a path, None if paths are made."""
+        every = self._job.episodes
+        return every[self._order[number % len(every)]] if every else None
 
     def _category(self) -> str:
         names = list(self._kind.categories)

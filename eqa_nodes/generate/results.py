@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -9,7 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.readers.explora import read_explora, write_explora
+from eqa_nodes.bench.readers.explora import SPLITS, explora_file, read_explora, split_of, write_explora
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.running.manifest import git_state, utc_now
 from eqa_nodes.core.errors import ConfigError, StorageError
@@ -38,19 +39,23 @@ _NAMES = {Action.MOVE_FORWARD: "move_forward", Action.TURN_LEFT: "turn_left", Ac
 
 
 def write_benchmark(kind: Benchmark, records: Sequence[QuestionAttempt], path_of: PathOf, out: Path) -> Path:
-    """Write records that have a pair as the benchmark's file and return its path; no records give an empty list.
+    """Write records that have a pair as the benchmark's file, for ExploraQA as one for each split, and return its path,
+    that of the first one with questions. No records give an empty list.
 
     Raises StorageError when the project's reader does not read back what was written.
     """
-    file = out / kind.file
-    WRITERS[kind.name](file, records, path_of)
-    if records:
-        wanted = [(r.id, r.pair.answer) for r in records if r.pair]
-        found = [(sample.id, sample.answer) for sample in READERS[kind.name](file)]
+    files = [explora_file(out, split) for split in SPLITS] if kind.instructed else [out / kind.file]
+    parts = {file: list[QuestionAttempt]() for file in files}
+    for record in records:
+        parts[explora_file(out, split_of(record.scene, record.way)) if kind.instructed else files[0]].append(record)
+    for file, part in parts.items():
+        WRITERS[kind.name](file, part, path_of)
+        wanted = [(r.id, r.pair.answer) for r in part if r.pair]
+        found = [(sample.id, sample.answer) for sample in READERS[kind.name](file)] if part else []
         if wanted != found:
             raise StorageError(f"{file} does not read back as it was written: {len(wanted)} questions in, {len(found)} "
                                "out")
-    return file
+    return next((file for file, part in parts.items() if part), files[0])
 
 
 def _write_express(file: Path, records: Sequence[QuestionAttempt], path_of: PathOf) -> None:
@@ -90,12 +95,12 @@ def _write_explora(file: Path, records: Sequence[QuestionAttempt], path_of: Path
 def explora_sample(record: QuestionAttempt, path: ScenePath) -> Sample:
     """Return a question as a sample for the writer of ExploraQA's format; map frame."""
     assert record.pair is not None
-    views = [path.views[i] for i in record.viewpoints]
-    places = tuple((*view.pose[:2], path.z) for view in views)
+    poses = [*(path.views[i].pose for i in record.viewpoints), *record.further]
+    places = tuple((*pose[:2], path.z) for pose in poses)
     return Sample(record.id, record.pair.question, record.pair.answer, record.pair.alternatives,
                   record.category, path.scene, path.poses[0], places[0], len(path.actions), path.way_m,
                   viewpoints=places, start_height_m=path.z,
-                  instruction=path.instruction, metadata={"viewpoint_yaws": [view.pose.yaw for view in views]})
+                  instruction=path.instruction, metadata={"viewpoint_yaws": [pose.yaw for pose in poses]})
 
 
 WRITERS: dict[str, Callable[[Path, Sequence[QuestionAttempt], PathOf], None]] = {
@@ -137,7 +142,8 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
 
     Raises ConfigError when the folder has a manifest with other settings or another cast.
     """
-    settings = {name: value for name, value in encode(job).items() if name not in _MAY_CHANGE}
+    settings = {name: value for name, value in encode(replace(job, episodes=())).items() if name not in _MAY_CHANGE}
+    settings["episodes"] = hashlib.sha256(dumps(job.episodes).encode()).hexdigest()[:16] if job.episodes else ""
     now = DatasetManifest(kind.name, settings, dict(cast), list(privileged), __version__, git_state()[0],
                           utc_now())
     if (out / MANIFEST).exists():

@@ -13,6 +13,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.tours.tours import RECIPES, Recipe
 
+APART_M = 0.8  # minimum distance between viewpoints of a question
 CRITERIA = ("clarity", "answerability", "uniqueness", "nontriviality")  # the evaluator's scores, each 0..1
 
 
@@ -108,7 +109,8 @@ class ScenePath:
 
     way_m: length of the shortest path between its ends, metres; z: height of its floor, metres. views: views at its
     end, starting with the last pose's if it is one; passed: views along it; elsewhere: views of other parts of the
-    scene. instruction: "" = none. before: views from its first half, all around the start and ahead on the way.
+    scene. instruction: "" = none. before: views all around its start, its first quarter and its middle.
+    beside: for each of `views` others that look at its middle from elsewhere near the end.
     """
 
     number: int
@@ -122,6 +124,7 @@ class ScenePath:
     elsewhere: tuple[DistractorView, ...]
     instruction: str = ""
     before: tuple[Keyframe, ...] = ()
+    beside: tuple[tuple[Keyframe, ...], ...] = ()
 
 
 class Evaluation(NamedTuple):
@@ -166,9 +169,9 @@ ACCEPTED, REJECTED, FAILED = "accepted", "rejected", "failed"
 class QuestionAttempt:
     """One attempt at a question, with its whole history. status: accepted, rejected, or failed (no model answered).
 
-    viewpoints: indices of the path's views that show the answer; reason: why it is not accepted, "" = it is.
-    reviews: reviewer -> opinion; validations: validator -> reply; disputed: answers that differ from the
-    reference.
+    viewpoints: indices of the path's views that show the answer; further: poses of others near the end that do;
+    reason: why it is not accepted, "" = it is. reviews: reviewer -> opinion; validations: validator -> reply;
+    disputed: answers that differ from the reference.
     """
 
     id: str
@@ -180,6 +183,7 @@ class QuestionAttempt:
     rounds: tuple[Round, ...] = ()
     checks: tuple[FilterCheck, ...] = ()
     viewpoints: tuple[int, ...] = ()
+    further: tuple[Pose2, ...] = ()
     reason: str = ""
     reviews: Mapping[str, str] | None = None
     validations: Mapping[str, ValidatorReply] | None = None

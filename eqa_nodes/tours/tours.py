@@ -6,7 +6,8 @@ history that each iteration renders again. The same scene, recipe and seed give 
 OpenEQA: between two points on the same floor, with a path longer than 10 m and at least 1.1 times the straight line;
 every metre the agent looks around: it turns to one side, by a random angle of at most 180 degrees, and back.
 EXPRESS-Bench: between two points on the same floor in 10 to 100 atomic actions.
-ExploraQA: the long paths of VLN-CE, 5 m or more (their mean is 10.4 m), with turns of 15 degrees.
+ExploraQA: the long paths of VLN-CE, whose mean is 10.4 m, with turns of 15 degrees. Theirs are 5 m or more; here they
+are 6.5 m or more, which gives about that mean in the built-in houses.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _TRIES = 600  # attempts to find them, each within this distance of a known one:
 _STRIDE_M = 6.0
 _PAIRS = 300  # number of pairs that are measured
 _NEAR_M = 0.25  # distance at which an end counts as reached
+_FOLLOWED_M = 0.6  # distance at which a place within a given path counts as passed
 _AHEAD_M = 0.35  # minimum distance of the corner of the path to aim at
 _STILL_M = 0.01  # a shorter move was blocked by an obstacle
 
@@ -68,7 +70,7 @@ def _guide(name: str, height_m: float) -> RobotModel:
 RECIPES: dict[str, Recipe] = {
     "openeqa": Recipe(_guide("openeqa", 1.3), min_m=10.0, curved=1.1, scan_every_m=1.0),
     "express": Recipe(_guide("express", 1.55), min_steps=10, max_steps=100),
-    "exploraqa": Recipe(_guide("exploraqa", 1.3), min_m=5.0, max_steps=500),
+    "exploraqa": Recipe(_guide("exploraqa", 1.3), min_m=6.5, max_steps=500),
 }
 
 
@@ -144,6 +146,32 @@ def plan_tour(scene: str, recipe: Recipe, seed: int = 0, floor: Place | None = N
         f"{recipe.curved:g} times the straight line or more, in {recipe.min_steps} to {recipe.max_steps} actions; the "
         f"longest way between {len(points)} places is {longest:.1f} m, the longest drive had {steps:.0f} actions: try "
         "another seed, a larger scene, or a smaller --min-metres")
+
+
+def follow_path(scene: str, robot: RobotModel, start: Pose2, path: Sequence[Place]) -> Tour:
+    """Drive from a pose along given places of one floor, each reached within _FOLLOWED_M but the last one.
+
+    Raises UnknownScene, or SimulatorError if the robot cannot start there or does not arrive.
+    """
+    blind, goal = replace(robot, camera=BLIND), path[-1]
+    with closing(open_simulator(scene)) as simulator:
+        try:
+            step = simulator.reset(EpisodeSetup(scene, start=start, robot=blind, start_height_m=path[0][2]))
+        except BadPose as error:
+            raise SimulatorError(f"the path in {scene!r} cannot begin there: {error}") from error
+        drive, z = TourDrive(simulator, blind, step), step.frame.map_from_base.xyz[2]
+        length_m = _length(simulator.shortest_path((start.x, start.y, z), (*goal[:2], z)))
+        if math.isinf(length_m):
+            raise SimulatorError(f"no path on one floor of {scene!r} leads from ({start.x:.2f}, {start.y:.2f}) to "
+                                 f"({goal[0]:.2f}, {goal[1]:.2f})")
+        for place in path:
+            within_m = _NEAR_M if place is goal else _FOLLOWED_M
+            most = len(drive.actions) + round(_STEPS * (1.0 + math.dist(drive.pose[:2], place[:2])))
+            while math.dist(drive.pose[:2], place[:2]) > within_m:
+                if len(drive.actions) > most or not drive.advance((*place[:2], z)):
+                    raise SimulatorError(f"the path in {scene!r} cannot be driven: the robot does not reach "
+                                         f"({place[0]:.2f}, {place[1]:.2f})")
+    return Tour(scene, robot, tuple(drive.actions), tuple(drive.poses), length_m, z)
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,7 @@
 The published files are not available to us: this is the format that the paper describes, with this project's own names.
 A JSON list with one object per question:
 
-    question_id, scene_id, category    texts ("object ..." or "spatial ...": the paper's tables have both)
+    question_id, scene_id, category    texts; the category is one of KINDS
     instruction, question, answer      texts; the robot gets the first two
     start_position, start_rotation     Habitat axes: metres; w, x, y, z
     viewpoints                         [{position, rotation}], one or more: where the answer is visible
@@ -14,7 +14,10 @@ A JSON list with one object per question:
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +30,27 @@ from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.samples import Sample
 
-SPLITS = ("train", "test-seen", "test-unseen")
+SPLITS = (TRAIN, VALIDATION, SEEN, UNSEEN) = ("train", "validation", "test-seen", "test-unseen")
+KINDS = {  # kinds of question in the tables of the paper -> their categories
+    "object": ("object recognition", "state recognition", "style recognition"),
+    "spatial": ("spatial localization", "spatial reasoning", "functional reasoning", "commonsense reasoning")}
+_HOUSE = re.compile(r"house:(\d+)")
+_HOUSES = ((range(900), TRAIN), (range(900, 1000), VALIDATION), (range(1000, 2000), UNSEEN))
+_HELD_OUT = 12  # one of this many paths in scenes of the training is for the test: 778 of 10,597 questions in the paper
+
+
+def split_of(scene: str, path: int) -> str:
+    """Return the split of the questions about a path: by its house; one path of twelve in houses of training is held
+    out. Scans count as scenes of training.
+    """
+    house = _HOUSE.match(scene)
+    split = next((name for houses, name in _HOUSES if house and int(house[1]) in houses), TRAIN)
+    held_out = split == TRAIN and zlib.crc32(f"{scene} {path}".encode()) % _HELD_OUT == 0
+    return SEEN if held_out else split
 
 
 def explora_file(folder: Path, split: str) -> Path:
-    """Return the file of a split: train, test-seen or test-unseen."""
+    """Return the file of a split."""
     return folder / f"exploraqa-{split}.json"
 
 
@@ -96,4 +115,5 @@ class ExploraReader:
         split = options.split or "test-unseen"
         if split not in SPLITS:
             raise ConfigError(unknown("ExploraQA split", split, SPLITS))
-        return read_explora(explora_file(options.files(), split))
+        samples = read_explora(explora_file(options.files(), split))
+        return [replace(sample, metadata={**sample.metadata, "split": split}) for sample in samples]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import Scores
 from eqa_nodes.bench.metrics.values import BLIND, FORCED, LEAVE_OUT, value_of
+from eqa_nodes.bench.readers.explora import KINDS
 from eqa_nodes.bench.reference.published import Limit, PublishedJudge, PublishedValue, Subset, Table, published_values
 from eqa_nodes.bench.running.manifest import MIXED, RunManifest
 from eqa_nodes.core.types.samples import ACTIVE, TASKS
@@ -93,8 +94,9 @@ def sentences(scores: Scores, manifest: RunManifest) -> list[str]:
 
 
 def chosen(scores: Scores, source: str = "", category: str = "") -> list[QuestionScore]:
-    """Return the scored questions of a source and a category, "" = any."""
-    return [q for q in scores.questions if source in ("", q.source) and category in ("", q.category)]
+    """Return the scored questions of a source and a category, "" = any; a kind of category of ExploraQA has several."""
+    wanted = KINDS.get(category, (category,))
+    return [q for q in scores.questions if source in ("", q.source) and ("" in wanted or q.category in wanted)]
 
 
 def own_values(scores: Scores, metric: str, source: str = "", category: str = "",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,24 +17,27 @@ from rich.console import Group
 from eqa_nodes.bench.metrics.compare import ScoredRun
 from eqa_nodes.bench.metrics.intervals import resampled_means
 from eqa_nodes.bench.metrics.scores import RESAMPLES
+from eqa_nodes.bench.readers.explora import KINDS, SEEN, TRAIN
 from eqa_nodes.bench.reference.beside import own_values, reasons
 from eqa_nodes.bench.reference.published import PublishedValue, ambiguous_shares, published_values
 from eqa_nodes.bench.report.text_tables import markdown_table, notes_below, terminal_table
-from eqa_nodes.bench.running.manifest import answered_by
+from eqa_nodes.bench.running.manifest import answered_by, policy_of
 from eqa_nodes.core.components import READERS
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.samples import ACTIVE, EM, TASKS
 
-OWN_TABLES = ("openeqa", "express", "hm-eqa", "embodied-eval")  # data sets whose published tables are shown
+OWN_TABLES = ("openeqa", "express", "hm-eqa", "exploraqa", "embodied-eval")  # data sets with published tables
 _GUESSES = "supplement, table 3"  # published values without guesses, next to those with guesses
 _ABLATION = "table 3"
+LEARNED = frozenset(("aqnav",))  # policies with trained weights
 
 
 class PaperColumn(NamedTuple):
     """A column. metric: name in scores.json; source, category: of the questions, "" = any; forced: see rows.Table.
 
     digits: number of decimals; factor: for shares. whole: only runs with questions of every source have a value.
+    subset: name of the questions of the published values, "" = those of any.
     """
 
     heading: str
@@ -46,18 +49,21 @@ class PaperColumn(NamedTuple):
     digits: int = 1
     factor: float = 100.0
     whole: bool = False
+    subset: str = ""
 
     def holds(self, p: PublishedValue) -> bool:
         """Return whether a published value belongs to this column."""
         return ((p.table.task, p.metric, p.table.subset.source, p.category)
                 == (self.task, self.metric, self.source, self.category)
+                and self.subset in ("", p.table.subset.name)
                 and (p.table.name == _GUESSES and not p.table.forced) != self.forced)
 
 
 class PaperLayout(NamedTuple):
     """A table of a paper. number: its number for users; both: it has columns with and without blind guesses.
 
-    only: name of the published table whose systems are rows, "" = all except those of an ablation.
+    only: name of the published table whose systems are rows, "" = all except those of an ablation. learned: it compares
+    trained policies, so that only their runs have rows.
     """
 
     number: str
@@ -65,6 +71,7 @@ class PaperLayout(NamedTuple):
     columns: tuple[PaperColumn, ...]
     only: str = ""
     both: bool = False
+    learned: bool = False
 
     def lists(self, p: PublishedValue) -> bool:
         """Return whether the system of a published value gets a row."""
@@ -77,10 +84,10 @@ class PaperLayout(NamedTuple):
         return next((p for p in found if p.table.name == self.only), found[0] if found else None)
 
 
-def layouts_of(dataset: str, categories: Sequence[str]) -> tuple[PaperLayout, ...]:
-    """Return the tables for a data set: EXPRESS-Bench's, HM-EQA's, EmbodiedEval's of tasks, else OpenEQA's.
+def layouts_of(dataset: str, categories: Sequence[str], splits: Collection[str] = ()) -> tuple[PaperLayout, ...]:
+    """Return the tables for a data set: EXPRESS-Bench's, HM-EQA's, ExploraQA's, EmbodiedEval's, else OpenEQA's.
 
-    categories: of the questions.
+    categories, splits: of the questions. Raises ConfigError for questions of several splits of ExploraQA.
     """
     if dataset in READERS and READERS.traits(dataset).task == TASKS:
         return _EMBODIED
@@ -88,6 +95,8 @@ def layouts_of(dataset: str, categories: Sequence[str]) -> tuple[PaperLayout, ..
         return _EXPRESS
     if dataset == "hm-eqa":
         return _HM_EQA
+    if dataset == "exploraqa":
+        return _exploraqa(splits)
     if dataset == "openeqa":
         printed = (p.category for p in published_values() if p.table.dataset == "openeqa" and p.category)
         return _openeqa(list(dict.fromkeys(printed)), True)
@@ -116,6 +125,34 @@ def _openeqa(categories: Sequence[str], own: bool) -> tuple[PaperLayout, ...]:
             active._replace(heading="A-EQA C, not forced", forced=False)), _GUESSES if own else "", True),
         by_category("4", "Correctness C by category, EM-EQA", every),
         by_category("5", "Correctness C by category, A-EQA", active))
+
+
+def _exploraqa(splits: Collection[str]) -> tuple[PaperLayout, ...]:
+    """Return ExploraQA's tables; the published rows are those of seen or of unseen scenes, as the questions are."""
+    if len(splits) > 1:
+        raise ConfigError(f"a table has one split of ExploraQA, and these runs have {', '.join(sorted(splits))}: make "
+                          "a table of each")
+    seen = bool({TRAIN, SEEN} & set(splits))
+    subset = "test, seen scenes" if seen else "test, unseen scenes"
+
+    def column(heading: str, metric: str, category: str = "", **form: Any) -> PaperColumn:
+        return PaperColumn(heading, ACTIVE, metric, category=category, subset=subset, **form)
+
+    def layout(number: str, title: str, columns: Iterable[PaperColumn], learned: bool = False) -> PaperLayout:
+        return PaperLayout(number, f"ExploraQA, {title}, {'seen' if seen else 'unseen'} scenes", tuple(columns),
+                           f"table {number}", learned=learned)
+
+    c, e = "openeqa_c", "openeqa_e_metres"
+    kinds = [column(f"{kind} {heading}", metric, kind, factor=1.0 if metric == "metres" else 100.0)
+             for kind in KINDS for heading, metric in (("C", c), ("TL (m)", "metres"), ("E", e))]
+    kinds += [column("all C", c), column("all E", e)]
+    arrival = [column("NE (m)", "express_d_t", digits=2, factor=1.0), column("OSR", "osr"), column("SR", "sr"),
+               column("SPL", "spl")]
+    names = [name for kind in KINDS.values() for name in kind]
+    return (layout("2", "C and E", kinds), layout("3", "ablation of the answer reward and TAKS", kinds, True),
+            layout("5", "navigation", arrival), layout("6", "C by category", (column(name, c, name) for name in names)),
+            layout("7", "E by category", (column(name, e, name) for name in names)),
+            *(() if seen else (layout("8", "ablation of lambda", kinds, True),)))
 
 
 def _exploring(metrics: Sequence[tuple[str, str]]) -> tuple[PaperColumn, ...]:
@@ -211,10 +248,20 @@ def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = ()) 
     dataset = datasets.pop()
     categories = sorted({q.category for own in runs.values() for run in own for q in run.scores.questions
                          if q.category})
-    layouts = layouts_of(dataset, categories)
+    splits = {str(split) for own in runs.values() for run in own for s in run.samples.values()
+              if (split := s.metadata.get("split"))}
+    layouts = layouts_of(dataset, categories, splits)
     for number in numbers:
         if number not in [layout.number for layout in layouts]:
             raise ConfigError(unknown("table", number, [layout.number for layout in layouts]))
+    policies = sorted({policy_of(run.manifest) for own in runs.values() for run in own})
+    if not LEARNED.intersection(policies):
+        if wanted := [layout.number for layout in layouts if layout.learned and layout.number in numbers]:
+            raise ConfigError(f"table {', '.join(wanted)} of ExploraQA compares trained policies "
+                              f"({', '.join(sorted(LEARNED))}), and the policies of these runs are "
+                              f"{', '.join(filter(None, policies)) or 'not known'}: leave --tables out, or add runs of "
+                              "such a policy")
+        layouts = tuple(layout for layout in layouts if not layout.learned)
     beside = [p for p in published_values() if dataset in OWN_TABLES and p.table.dataset == dataset]
     shares = tuple(_ambiguous(runs))
     return [_table(layout, runs, beside, shares) for layout in layouts if not numbers or layout.number in numbers]

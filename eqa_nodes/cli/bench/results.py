@@ -109,8 +109,9 @@ class Leaderboard:
 
 @dataclass(frozen=True, kw_only=True)
 class PaperTables:
-    """Prints scored runs as rows of tables 2 to 5 of OpenEQA (3 to 5: of its supplement), 2 to 4 of EXPRESS-Bench, or 2
-    of EmbodiedEval, with standard errors, below the published rows. Footnotes say what is not comparable, and why.
+    """Prints scored runs as rows of tables 2 to 5 of OpenEQA (3 to 5: of its supplement), 2 to 4 of EXPRESS-Bench, 2, 3
+    and 5 to 8 of ExploraQA (3 and 8: of trained policies), or 2 of EmbodiedEval, with standard errors, below the
+    published rows. Footnotes say what is not comparable, and why.
     """
 
     runs: tuple[str, ...] = argument("scored run directories; NAME=RUN names a row, and runs of one name fill one row "

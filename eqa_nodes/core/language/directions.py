@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator
 
 from eqa_nodes.core.language.bad_input import LONGEST as _PART
 from eqa_nodes.core.language.bad_input import improper, unreadable
 from eqa_nodes.core.language.english import normalise, singular
+from eqa_nodes.core.language.naming import known_names
 from eqa_nodes.core.language.query import Query
 from eqa_nodes.core.language.rooms import room_words
 from eqa_nodes.core.language.vocabulary import entries
@@ -15,7 +18,16 @@ LONGEST = 2000  # characters of directions that are read
 _QUALIFIERS = frozenset(entries("room_qualifiers"))
 _WORDS = 3  # maximum number of words in the name of a room
 _LEFT = re.compile(r"\b(?:before (?:entering|reaching|you (?:enter|reach))|(?:do not|dont|without) enter(?:ing)?|exit|"
-                   r"leave|out of|from|begin in|start in|past)$")
+                   r"leave|out of|from|begin in|start in|past|in front of)$")
+_CLAUSE = re.compile(r"[.;,!?]|\bthen\b|\band\b")
+_MARK = r"(?:door|doorway|room|bedroom|bathroom|entrance|opening|archway|hallway|corridor)"
+_TURN = re.compile(
+    r"\b(?:turn|go|bear|veer|head|take|make|hang)(?: (?:a|an|the|your|another))?(?: (?:first|second|third|next|last|"
+    r"sharp|slight|hard|immediate))? (left|right|around|round)\b|"
+    rf"\b{_MARK} (?:is |will be )?(?:immediately )?(?:on|to) (?:your|the) (left|right)\b", re.IGNORECASE)
+_ONWARD = re.compile(r"\b(?:straight|past|down|along|through|forwards?|ahead|across|until|out of|enter|leave|exit)\b",
+                     re.IGNORECASE)
+_ANGLES = {"left": math.pi / 2, "right": -math.pi / 2, "around": math.pi, "round": math.pi}
 _PLACED = ("where", "room", "area")  # forms whose answer is a place, or a room itself
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _MOVES = re.compile(
@@ -62,15 +74,23 @@ def bad_directions(text: str) -> str:
 
 def rooms_along(text: str) -> tuple[str, ...]:
     """Return the rooms that directions lead into, in order; not those that they leave, pass, or stop in front of."""
-    found: list[str] = []
-    for sentence in re.split(r"[.;,!?]|\bthen\b|\band\b", text):
+    return tuple(name for name, entered in _rooms(text) if entered)
+
+
+def rooms_named(text: str) -> frozenset[str]:
+    """Return all rooms that directions name, those that they leave or pass too."""
+    return frozenset(name for name, _ in _rooms(text))
+
+
+def _rooms(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each room that directions name, and whether they lead into it."""
+    for sentence in _CLAUSE.split(text):
         words, i = normalise(sentence).split(), 0
         while i < len(words):
             name, length = _room_at(words, i)
-            if name and not _LEFT.search(" ".join(words[:i])):
-                found.append(name)
+            if name:
+                yield name, not _LEFT.search(" ".join(words[:i]))
             i += length or 1
-    return tuple(found)
 
 
 def _room_at(words: list[str], i: int) -> tuple[str, int]:
@@ -79,9 +99,25 @@ def _room_at(words: list[str], i: int) -> tuple[str, int]:
         *before, last = words[i:i + n]
         name = " ".join((*before, singular(last)))
         known = name in room_words() or (set(before) <= _QUALIFIERS and singular(last) in room_words())
-        if known and name != "room":
+        of_a_thing = i + n < len(words) and singular(words[i + n]) in known_names()  # "the kitchen table" is no kitchen
+        if known and name != "room" and not of_a_thing:
             return name, n
     return "", 0
+
+
+def bearing(text: str) -> float | None:
+    """Return where directions lead, as an angle from the heading at their beginning, left positive, radians.
+
+    Every clause that says how to move counts as one stretch of equal length; "on your left" is a turn where it is said
+    of a door or a room. None if they say neither a turn nor that the way is straight, or lead back to the start.
+    """
+    heading = x = y = 0.0
+    for clause in _CLAUSE.split(text):
+        turns = [a or b for a, b in _TURN.findall(clause)]
+        heading += math.fsum(_ANGLES[turn.lower()] for turn in turns)
+        if turns or _ONWARD.search(clause):
+            x, y = x + math.cos(heading), y + math.sin(heading)
+    return math.atan2(y, x) if math.hypot(x, y) > 0.5 else None
 
 
 def destination(text: str) -> str:

@@ -13,6 +13,7 @@ from eqa_nodes.core.policies.steering import clear_lines
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import RankedRegion, ViewAssessment
 
+TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")  # rooms that lead to other rooms
 _GROWTH = 256  # number of squares for which memory is allocated at once
 _CELL_M = 0.5  # edge of the squares that pool votes: memory grows with the area, not with the steps
 

@@ -11,7 +11,7 @@ import numpy as np
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.mapping.doorways import Doorway, find_doorways
 from eqa_nodes.core.policies.advised import advised_value, apart, pointed_at, spread, unvisited_floor
-from eqa_nodes.core.policies.belief import RoomBelief, rank_of
+from eqa_nodes.core.policies.belief import TRANSIT, RoomBelief, rank_of
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.steering import (
     GoalList,
@@ -67,7 +67,6 @@ _BEFORE_M = 0.5  # distance from a doorway by which its nearer side is told
 _SURELY_M = 7.0  # drives longer than this end on floor that is known, because they may be made in parts
 _PLACES = ("frontier", "doorway", "floor")
 _PROMISING = 0.35  # value by a model's weight from which the robot looks round at the end of a drive
-_TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
 
 
 @dataclass(frozen=True)
@@ -408,7 +407,7 @@ class BestPolicy:
         name = max(sorted(votes), key=lambda n: votes[n])
         here = sum(rank_of(n, situation.regions) * v for n, v in sorted(votes.items())) / total
         stays = self._c.doorway if frontier.length_m < self._c.doorway_m else self._c.inside
-        stays = min(stays, self._c.doorway) if any(t in name for t in _TRANSIT) else stays
+        stays = min(stays, self._c.doorway) if any(t in name for t in TRANSIT) else stays
         stays *= total / (total + 1.0)
         what = f"the unseen part of the {name}" if stays > 0.5 else f"what lies beyond the {name}"
         return stays * here + (1.0 - stays) * unknown, what

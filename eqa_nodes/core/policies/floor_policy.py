@@ -14,6 +14,7 @@ from eqa_nodes.core.driving.planning import index_of
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.mapping.area import fenced
 from eqa_nodes.core.policies.belief import rank_of
+from eqa_nodes.core.policies.directed import DirectedFrontiers
 from eqa_nodes.core.policies.steering import FAR_SNAP_M, ReachableArea, ReachablePose
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import (
@@ -101,6 +102,7 @@ class FloorPolicy:
         self._looking: tuple[float, float] | None = None  # where the robot drives to see stairs
         self._looked: list[tuple[float, float]] = []  # where the robot stood to see stairs
         self._begun: tuple[Point3, bool] | None = None  # foot of the robot's current stairs, and whether they go up
+        self._directed = DirectedFrontiers()
         policy.reset(seed)
 
     def options(self, situation: Situation, staircases: Sequence[Staircase] = ()) -> list[Option] | None:
@@ -129,7 +131,11 @@ class FloorPolicy:
             index_of(situation.grid, situation.pose.x, situation.pose.y)
         except BadPose as error:
             return Decision(None, f"nowhere to go: {error}")
-        decision = floor.policy.decide(on_this_floor(situation))
+        here = on_this_floor(situation)
+        narrowed = self._directed.narrowed(here) if floor is self._floors[0] else None
+        if narrowed is not None and (decision := floor.policy.decide(narrowed)).goal is not None:
+            return decision
+        decision = floor.policy.decide(here)
         if decision.goal is not None:
             return decision
         ways = self._ways(situation, staircases, floor)

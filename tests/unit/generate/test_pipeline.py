@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from eqa_nodes.core.errors import ConfigError, ModelError, StorageError, Unknown
 from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.questions import Answer, Question, Recalled
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.filters import FilterConfig, Filters
 from eqa_nodes.generate.journal import Journal, JournalEntry, Paid
 from eqa_nodes.generate.pipeline import (
@@ -74,23 +77,47 @@ def test_accepted_questions_read_back_as_exploraqa(tmp_path: Path) -> None:
     for sample in samples:
         assert sample.question.startswith("What stands")
         assert sample.instruction == "Go through the door. Stop at the desk."
-        assert len(sample.viewpoints) == len(path.views) and sample.reference_metres == path.way_m >= 5.0
+        assert len(sample.viewpoints) == 3 >= len(path.views) and sample.reference_metres == path.way_m >= 6.5
         assert all(math.dist(place[:2], path.poses[-1][:2]) <= 3.0 for place in sample.viewpoints)
     yaws = [view.pose.yaw for view in path.views]
     assert all(abs(wrap(a - b)) >= math.pi / 2 - 1e-6 for i, a in enumerate(yaws) for b in yaws[:i])
 
 
+def test_a_question_has_further_viewpoints_beside_the_view_that_shows_its_answer(tmp_path: Path) -> None:
+    """One of three views shows it; of the four beside that view one is too near to it, and one shows something else."""
+    class Solver:
+        def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+            shown = {item.keyframe.id for item in items} & {1, 5, 7}
+            return Answer("a red kettle" if shown else "a blue pot", 0.9)
+
+    def view(number: int, x: float) -> Keyframe:
+        return Keyframe(number, number, Pose2(x, 0.0, 0.0).transform(0.0), b"")
+
+    views = tuple(view(i, 2.0 * i) for i in range(3))
+    beside = ((view(3, 9.0),), (view(4, 2.1), view(5, 3.0), view(6, 0.0), view(7, 5.0)), ())
+    path = ScenePath(0, SCENE, (), (), 8.0, 0.0, views, (), (), beside=beside)
+    with closing(Journal(tmp_path / "steps.jsonl", JournalEntry)) as lines:
+        filters = Filters(small("exploraqa"), Solver(), FilterConfig(blind=False),  # type: ignore[arg-type]
+                          None, Paid(lines, Usage), 0)
+        found = filters.check("0", path, QuestionAnswer("What stands there?", "A red kettle."), ())
+        assert found.failed is None and found.viewpoints == ((1,), (beside[1][1].pose, beside[1][3].pose))
+        assert found.checks[-1].note == "1 of 3 views show it alone, and 2 from beside them"
+        asked = [entry.key for entry in lines.entries]
+    assert "0/beside/1/0" not in asked and "0/beside/0/0" not in asked
+
+
 def test_what_the_first_half_of_a_path_shows_is_no_question_of_exploraqa(tmp_path: Path) -> None:
-    """Eight views: all around the start, and four on the way to the middle. EXPRESS-Bench has no such check."""
+    """Twelve views: all around the start, the first quarter and the middle. EXPRESS-Bench has no such check."""
     records = made(tmp_path / "a", Model(answer=KETTLE), "exploraqa", count=1, tries=2).records
     assert {r.reason for r in records} == {
         "seen before: from the first half of the path the answer was 'a red kettle'"}
     path = read_path(tmp_path / "a", 0)
     starts = [view.pose for view in path.before[:4]]
-    assert len(path.before) == 8 and {pose[:2] for pose in starts} == {path.poses[0][:2]}
+    assert len(path.before) == 12 and {pose[:2] for pose in starts} == {path.poses[0][:2]}
+    assert {view.pose[:2] for view in path.before[8:]} == {path.poses[len(path.poses) // 2][:2]}
     assert sorted(round(math.degrees(wrap(pose.yaw - starts[0].yaw))) % 360 for pose in starts) == [0, 90, 180, 270]
     unsure = Model(answer=lambda number, text: {**KETTLE, "confidence": 0.4 if "Picture 4" in text else 0.9})
-    assert made(tmp_path / "b", unsure, "exploraqa", count=1).records[-1].status == ACCEPTED
+    assert made(tmp_path / "b", unsure, "exploraqa", count=1, tries=1).records[-1].reason.startswith("seen before")
     assert made(tmp_path / "c", Model(answer=here), count=1).records[-1].status == ACCEPTED
 
 

@@ -29,6 +29,7 @@ from eqa_nodes.bench.running.manifest import MANIFEST, finish_manifest, read_man
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import write_json
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.samples import ACTIVE, EM, Sample
 
 MARKS = {"s1": 5.0, "s2": 1.0, "h1": 3.0, "h2": 5.0}
@@ -205,9 +206,55 @@ def test_express_has_its_own_tables(tmp_path: Path) -> None:
     assert any("9.7 % of the questions of express" in note for note in two.notes)
 
 
+def explora(out: Path, split: str, policy: str = "topo") -> str:
+    """Make a scored run of three questions of ExploraQA, two about objects; its paths are 4 m for references of 2."""
+    samples = [Sample(name, "Is it on?", "yes", category=category, start=Pose2(0.0, 0.0, 0.0), reference_metres=2.0,
+                      viewpoints=((2.0, 0.0),), target=(2.0, 0.0), metadata={"split": split})
+               for name, category in (("a", "state recognition"), ("b", "object recognition"),
+                                      ("c", "functional reasoning"))]
+    marks = {"a": 5.0, "b": 1.0, "c": 3.0}
+    write_run(out, "exploraqa", samples, PublishedRun(dict.fromkeys(marks, "yes"), dict.fromkeys(marks, 4.0)), {},
+              "ours")
+    finish_manifest(out, task=ACTIVE, run={"policy": policy})  # type: ignore[arg-type]
+    score_run(out, GivenMarks(marks, "m"))
+    return str(out)
+
+
+@pytest.mark.parametrize(("split", "scenes", "last"), [
+    ("train", "seen", "46.7"), ("test-seen", "seen", "46.7"), ("validation", "unseen", "45.4"),
+    ("test-unseen", "unseen", "45.4")])
+def test_exploraqa_has_its_own_tables(tmp_path: Path, split: str, scenes: str, last: str) -> None:
+    two, five, six, seven = paper_tables(read_runs([f"ours={explora(tmp_path, split)}"]))
+    assert [table.number for table in (two, five, six, seven)] == ["2", "5", "6", "7"]
+    assert all(f"{scenes} scenes" in table.title for table in (two, five, six, seven))
+    assert {name: cell.value for name, cell in of(two, "ours").items()} == {
+        "object C": 50.0, "object TL (m)": 4.0, "object E": 25.0, "spatial C": 50.0, "spatial TL (m)": 4.0,
+        "spatial E": 25.0, "all C": 50.0, "all E": 25.0}
+    assert [row.name for row in two.rows] == ["random", "Seq2Seq", "RecBERT", "ETPNav", "AQ-Nav", "ours"]
+    assert of(two, "AQ-Nav")["all C"].text == last
+    assert of(five, "ours").keys() == {"NE (m)", "OSR", "SR", "SPL"} and len(five.rows) == 5
+    assert of(six, "ours")["state recognition"].value == 100.0 and of(seven, "ours")["state recognition"].value == 50.0
+    assert of(six, "ours")["spatial reasoning"] == PaperCell() and len(six.headings) == len(seven.headings) == 7
+
+
+def test_tables_of_trained_policies_are_refused_for_others(tmp_path: Path) -> None:
+    topo = explora(tmp_path / "topo", "test-unseen")
+    with pytest.raises(ConfigError, match=r"table 3, 8 of ExploraQA compares trained policies \(aqnav\), and the "
+                                          "policies of these runs are topo"):
+        paper_tables(read_runs([topo]), ["3", "8"])
+    assert main(["bench", "table", topo, "--tables", "8"]) == 2
+    learned = explora(tmp_path / "learned", "test-unseen", "aqnav")
+    three, eight = paper_tables(read_runs([learned]), ["3", "8"])
+    assert [row.name for row in three.rows] == ["AQ-Nav without TAKS", "learned"]
+    assert [row.name for row in eight.rows][:2] == ["AQ-Nav, lambda 0.00", "AQ-Nav, lambda 0.25"]
+    seen = explora(tmp_path / "seen", "test-seen")
+    with pytest.raises(ConfigError, match="one split of ExploraQA, and these runs have test-seen, test-unseen"):
+        paper_tables(read_runs([topo, seen]))
+
+
 def test_one_question_of_another_data_set_has_no_error_and_no_published_rows(tmp_path: Path) -> None:
-    """ExploraQA prints seen and unseen scenes apart, for which OpenEQA's table 2 has no columns."""
-    write_run(tmp_path, "exploraqa", [Sample("a", "Is it on?", "yes", category="state recognition")],
+    """LA-EQA has no published values here; its runs get OpenEQA's tables without published rows."""
+    write_run(tmp_path, "laeqa", [Sample("a", "Is it on?", "yes", category="state recognition")],
               PublishedRun({"a": "yes"}, {"a": 8.0}), {}, "ours")
     finish_manifest(tmp_path, task=ACTIVE)
     score_run(tmp_path, GivenMarks({"a": 4.0}, "m"))

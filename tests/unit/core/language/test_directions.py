@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from eqa_nodes.core.language.bad_input import ORDER
@@ -9,8 +11,10 @@ from eqa_nodes.core.language.directions import (
     LONGEST,
     at_destination,
     bad_directions,
+    bearing,
     destination,
     rooms_along,
+    rooms_named,
     split_directions,
 )
 from eqa_nodes.core.language.understanding import query_of, understand
@@ -48,6 +52,32 @@ def test_a_text_without_directions_stays_as_it_is(text: str) -> None:
     ("Go into the kids' bedroom, past the kitchen.", ("kids bedroom",)), ("Turn left and wait at the door.", ())])
 def test_rooms_that_directions_lead_into(text: str, rooms: tuple[str, ...]) -> None:
     assert rooms_along(text) == rooms and destination(text) == (rooms[-1] if rooms else "")
+
+
+def test_rooms_that_directions_leave_or_pass_are_named_too() -> None:
+    said = "Begin in the bedroom. Walk past the kitchen and turn left into the hallway. Stop by the kitchen table."
+    assert rooms_named(said) == {"bedroom", "kitchen", "hallway"} and rooms_along(said) == ("hallway",)
+
+
+@pytest.mark.parametrize(("text", "room"), [
+    ("Enter the kitchen. Stop by the kitchen table on your right.", "kitchen"),
+    ("Go into the dining room and wait near the bathroom cabinet.", "dining room"),
+    ("Walk down the hallway. Stop in front of the bathroom.", "hallway")])
+def test_a_room_in_the_name_of_an_object_is_not_where_directions_end(text: str, room: str) -> None:
+    assert destination(text) == room
+
+
+@pytest.mark.parametrize(("text", "degrees"), [
+    ("Go straight on into the hallway.", 0), ("Turn left into the hallway. Stop there.", 90),
+    ("Walk past the bed on your left and turn right into the hallway. Turn right into the study.", -90),
+    ("Enter the hallway and take a left. Continue straight ahead.", 63),
+    ("Walk down the hall. The bedroom is the first door on your right.", -45),
+    ("Turn around and walk past the bed.", 180), ("Stop by the table on your right.", None), ("", None),
+    ("Go straight on. Turn around and walk out of the room.", 180),
+    ("Walk past the sofa. Turn around.", None)])
+def test_where_directions_lead_from_their_start(text: str, degrees: int | None) -> None:
+    found = bearing(text)
+    assert (None if found is None else round(math.degrees(found))) == degrees
 
 
 @pytest.mark.parametrize(("question", "rooms"), [

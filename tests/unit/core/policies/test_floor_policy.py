@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.policies.floor_policy import FloorPolicy, chance_elsewhere, chance_there
-from eqa_nodes.core.types.floor import Candidate, Decision, GridMap, Option, Staircase, WeighedOption, shows_stairs
+from eqa_nodes.core.types.floor import (
+    Candidate,
+    Decision,
+    Frontier,
+    GridMap,
+    Option,
+    Staircase,
+    WeighedOption,
+    shows_stairs,
+)
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
@@ -166,3 +175,65 @@ def test_stairs_are_taken_at_once_where_a_metre_of_them_is_known(rise_m: float, 
     stairs = Staircase(UP.low, (8.0, 1.0, rise_m))
     decision = FloorPolicy(Explores(), 0, CLIMBER).decide(at(1.0, regions=BEDROOM), (stairs,), False)
     assert ("takes the stairs" in decision.reason) == goes
+
+
+class TakesFirst(Explores):
+    """A policy that goes to the first frontier that it has not been to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.been: list[Frontier] = []
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return the first frontier that is left."""
+        left = [f for f in situation.frontiers if f not in self.been]
+        self.been += left[:1]
+        return Decision(Pose2(left[0].x, left[0].y, 0.0) if left else None, "takes the first")
+
+
+LEFT, AHEAD, RIGHT, BEHIND = (Frontier(x, y, 0.0, 1.0) for x, y in ((5.0, 3.8), (9.0, 1.0), (5.0, -5.0), (0.0, 1.0)))
+
+
+@pytest.mark.parametrize(("said", "goals"), [
+    ("", [LEFT, AHEAD, RIGHT, BEHIND]), ("Walk to the stool.", [LEFT, AHEAD, RIGHT, BEHIND]),
+    ("Go straight on into the hallway.", [AHEAD, LEFT, RIGHT, BEHIND]), ("Turn left into the hall.", [LEFT, AHEAD]),
+    ("Turn right into the hall.", [RIGHT, LEFT]), ("Turn around and go straight on.", [BEHIND, LEFT]),
+    ("Turn left into the kitchen.", [LEFT, AHEAD])])
+def test_frontiers_where_directions_lead_come_first(said: str, goals: Sequence[Frontier]) -> None:
+    """The robot begins at (5, 1) and looks along x; when none of those frontiers is left, it takes the others."""
+    situation = at(5.0)._replace(frontiers=(LEFT, AHEAD, RIGHT, BEHIND), question=Question("?", instruction=said))
+    policy = FloorPolicy(TakesFirst(), 0, WHEELS)
+    found = [policy.decide(situation, (), False).goal for _ in goals]
+    assert [(goal.x, goal.y) for goal in found if goal is not None] == [(f.x, f.y) for f in goals]
+
+
+def test_directions_rule_nothing_out_once_their_room_is_seen_or_on_another_floor() -> None:
+    asked = Question("?", instruction="Turn right into the kitchen.")
+    every = (LEFT, AHEAD, RIGHT, BEHIND)
+    seen = at(5.0, names=("kitchen",))._replace(frontiers=every, question=asked)
+    goal = FloorPolicy(TakesFirst(), 0, WHEELS).decide(seen, (), False).goal
+    assert goal is not None and goal.y == LEFT.y
+    policy, home = FloorPolicy(TakesFirst(), 0, CLIMBER), at(5.0)._replace(frontiers=every, question=asked)
+    assert policy.decide(home, (), False).goal == Pose2(RIGHT.x, RIGHT.y, 0.0)
+    above = at(5.0, z=2.8)._replace(frontiers=every, question=asked)
+    assert policy.decide(above, (), False).look_around
+    assert policy.decide(above, (), False).goal == Pose2(LEFT.x, LEFT.y, 0.0)
+
+
+@pytest.mark.parametrize(("said", "room", "first"), [
+    ("Begin in the study. Turn left into the kitchen.", "bedroom", AHEAD),
+    ("Begin in the study. Turn left into the kitchen.", "study", LEFT),
+    ("Begin in the study. Turn left into the kitchen.", "hallway", LEFT),
+    ("Begin in the study. Turn left into the kitchen.", "dining room, kitchen", LEFT),
+    ("Walk on.", "bedroom", LEFT)])
+def test_frontiers_in_rooms_that_directions_do_not_name_come_last(said: str, room: str, first: Frontier) -> None:
+    """The kitchen is seen far away, so that no turn decides; the room of a place 1 m from the frontier does."""
+    situation = at(5.0, names=("kitchen",))
+    places = (*situation.assessments[0].places, Candidate(LEFT.x, LEFT.y - 1.0, 1.0, room))
+    view = situation.assessments[0]._replace(places=tuple(
+        place._replace(y=-9.0) if place.label == "kitchen" else place for place in places))
+    asked = situation._replace(frontiers=(LEFT, AHEAD), question=Question("?", instruction=said), assessments=[view])
+    policy = FloorPolicy(TakesFirst(), 0, WHEELS)
+    goals = [policy.decide(asked, (), False).goal for _ in range(2)]
+    assert [goal and (goal.x, goal.y) for goal in goals] == [(f.x, f.y) for f in (
+        first, AHEAD if first is LEFT else LEFT)]
