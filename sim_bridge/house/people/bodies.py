@@ -15,7 +15,7 @@ from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.meshes import linear_rgb
-from sim_bridge.rays import Image
+from sim_bridge.rays import BAND_ROWS, Image, for_bands
 
 STAND, WALK, SIT, LIE = "standing", "walking", "sitting", "lying"
 RADIUS_M, HEIGHT_M = 0.24, 1.75  # size of a standing person: the space that must be free along their path
@@ -148,6 +148,7 @@ def _trunk(x: float, hips_m: float) -> list[Limb]:
 _SAMPLES = np.array([[0.0, 0.0], [-0.33, 0.17], [0.33, -0.17]])  # samples of a pixel, offsets in pixels
 _LIGHT = np.array([0.35, 0.25, 0.9])  # towards a lamp of the room, in the map frame
 _MARGIN_PX = 2
+_ROUNDING_M = 1e-6  # a capsule may be hit this much nearer than its nearest point
 
 
 def draw(image: Image, camera: CameraModel, map_from_camera: np.ndarray, bodies: Sequence[tuple[int, np.ndarray]]
@@ -155,22 +156,30 @@ def draw(image: Image, camera: CameraModel, map_from_camera: np.ndarray, bodies:
     """Draw bodies (label, capsules as of `body.capsules`) into an image, in place, unless something is nearer.
 
     Every pixel that shows part of a person has their label, so hiding the label hides the whole person. People behind
-    glass or in a mirror are not drawn, because that surface is nearer.
+    glass or in a mirror are not drawn, because that surface is nearer. Worker threads draw bands of rows; a pixel
+    depends on itself only.
     """
     k = camera.intrinsics
     camera_from_map = np.linalg.inv(map_from_camera)
-    light = _LIGHT / np.linalg.norm(_LIGHT)
+    light = camera_from_map[:3, :3] @ (_LIGHT / np.linalg.norm(_LIGHT))
+    inside = []
     for label, limbs in bodies:
         ends = limbs[:, :6].reshape(-1, 2, 3) @ camera_from_map[:3, :3].T + camera_from_map[:3, 3]
         radius = limbs[:, 6].astype(np.float64)
-        near = float((ends[..., 2].min(axis=1) - radius).min())
-        if (ends[..., 2].max(axis=1) + radius).max() <= 0.05 or near > camera.max_range_m:
+        near = ends[..., 2].min(axis=1) - radius
+        if (ends[..., 2].max(axis=1) + radius).max() <= 0.05 or near.min() > camera.max_range_m:
             continue
         boxes = _boxes(ends, radius, camera)
-        (r0, c0), (r1, c1) = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
         local = np.concatenate([ends.reshape(-1, 6), limbs[:, 6:]], axis=1).astype(np.float64)
-        _draw(image.rgb, image.depth_m, image.labels, local, boxes, label, c0, c1, r0, r1, k.fx, k.fy, k.cx, k.cy,
-              near, camera.max_range_m, camera_from_map[:3, :3] @ light, _SAMPLES, camera.color)
+        inside.append((local, boxes, near.astype(np.float64) - _ROUNDING_M, label))
+
+    def band(rows: slice) -> None:
+        for local, boxes, near, label in inside:
+            _draw(image.rgb, image.depth_m, image.labels, local, boxes, near, label, rows.start, rows.stop, k.fx, k.fy,
+                  k.cx, k.cy, camera.max_range_m, light, _SAMPLES, camera.color)
+
+    if inside:
+        for_bands(band, k.height, BAND_ROWS)
 
 
 def _boxes(ends: np.ndarray, radius: np.ndarray, camera: CameraModel) -> np.ndarray:
@@ -194,25 +203,37 @@ def _boxes(ends: np.ndarray, radius: np.ndarray, camera: CameraModel) -> np.ndar
     return boxes
 
 
-@njit()
-def _draw(rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray, limbs: np.ndarray, boxes: np.ndarray, label: int,
-          c0: int, c1: int, r0: int, r1: int, fx: float, fy: float, cx: float, cy: float, near: float,
+@njit(nogil=True)
+def _draw(rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray, limbs: np.ndarray, boxes: np.ndarray,
+          near: np.ndarray, label: int, first_row: int, last_row: int, fx: float, fy: float, cx: float, cy: float,
           max_range: float, light: np.ndarray, samples: np.ndarray, colour: bool) -> None:
-    """Fill the rectangle of pixels that a body can cover; limbs in the camera's frame, none nearer than `near`."""
-    for row in range(r0, r1):
+    """Fill the pixels of some rows that a body can cover; limbs in the camera's frame, each not nearer than `near`."""
+    axes = _axes(limbs)
+    in_row, in_pixel = np.empty(len(limbs), np.int64), np.empty(len(limbs), np.int64)
+    for row in range(max(first_row, boxes[:, 0].min()), min(last_row, boxes[:, 2].max())):
+        c0, c1, crossing = rgb.shape[1], 0, 0
+        for j in range(len(limbs)):
+            if boxes[j, 0] <= row < boxes[j, 2]:
+                c0, c1 = min(c0, boxes[j, 1]), max(c1, boxes[j, 3])
+                in_row[crossing] = j
+                crossing += 1
         for column in range(c0, c1):
             hits, red, green, blue, first = 0, 0.0, 0.0, 0.0, -1.0
             there = depth[row, column]
-            if 0.0 < there <= near:
+            possible = 0
+            for j in in_row[:crossing]:
+                if boxes[j, 1] <= column < boxes[j, 3] and not 0.0 < there <= near[j]:
+                    in_pixel[possible] = j
+                    possible += 1
+            if not possible:
                 continue
             for i in range(len(samples)):
                 x = (column + 0.5 + samples[i, 0] - cx) / fx
                 y = (row + 0.5 + samples[i, 1] - cy) / fy
+                dd = x * x + y * y + 1.0
                 best, limb = math.inf, -1
-                for j in range(len(limbs)):
-                    if not (boxes[j, 0] <= row < boxes[j, 2] and boxes[j, 1] <= column < boxes[j, 3]):
-                        continue
-                    z = _hit(x, y, limbs[j])
+                for j in in_pixel[:possible]:
+                    z = _hit(x, y, dd, limbs[j], axes[j])
                     if 0.02 < z < best:
                         best, limb = z, j
                 if limb < 0 or best > max_range or 0.0 < there <= best:
@@ -236,14 +257,29 @@ def _draw(rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray, limbs: np.ndar
 
 
 @njit(inline="always")
-def _hit(x: float, y: float, limb: np.ndarray) -> float:
-    """Return the multiple of (x, y, 1) that first hits a capsule, inf if it misses (Quilez's closed form)."""
-    bx, by, bz = limb[3] - limb[0], limb[4] - limb[1], limb[5] - limb[2]
+def _axes(limbs: np.ndarray) -> np.ndarray:
+    """Return (k, 6) what every ray needs of a capsule: its axis, and three products of it and the camera."""
+    axes = np.empty((len(limbs), 6))
+    for j in range(len(limbs)):
+        limb = limbs[j]
+        bx, by, bz = limb[3] - limb[0], limb[4] - limb[1], limb[5] - limb[2]
+        ox, oy, oz, r = -limb[0], -limb[1], -limb[2], limb[6]
+        bb, bo, oo = bx * bx + by * by + bz * bz, bx * ox + by * oy + bz * oz, ox * ox + oy * oy + oz * oz
+        axes[j, 0], axes[j, 1], axes[j, 2] = bx, by, bz
+        axes[j, 3], axes[j, 4], axes[j, 5] = bb, bo, bb * oo - bo * bo - r * r * bb
+    return axes
+
+
+@njit(inline="always")
+def _hit(x: float, y: float, dd: float, limb: np.ndarray, axis: np.ndarray) -> float:
+    """Return the multiple of (x, y, 1) that first hits a capsule, inf if it misses (Quilez's closed form).
+
+    dd: squared length of (x, y, 1); axis: of `_axes`.
+    """
+    bx, by, bz, bb, bo, c = axis[0], axis[1], axis[2], axis[3], axis[4], axis[5]
     ox, oy, oz, r = -limb[0], -limb[1], -limb[2], limb[6]
-    bb = bx * bx + by * by + bz * bz
-    bd, bo = bx * x + by * y + bz, bx * ox + by * oy + bz * oz
-    dd, od, oo = x * x + y * y + 1.0, x * ox + y * oy + oz, ox * ox + oy * oy + oz * oz
-    a, b, c = bb * dd - bd * bd, bb * od - bo * bd, bb * oo - bo * bo - r * r * bb
+    bd, od = bx * x + by * y + bz, x * ox + y * oy + oz
+    a, b = bb * dd - bd * bd, bb * od - bo * bd
     along = bo
     if a > 1e-12:
         h = b * b - a * c
