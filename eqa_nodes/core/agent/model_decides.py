@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from eqa_nodes.core.agent.config import ASKING
@@ -17,10 +18,13 @@ from eqa_nodes.core.agent.reporting import EpisodeContext
 from eqa_nodes.core.agent.stopping import Answers
 from eqa_nodes.core.agent.strategies import ExploreFirst
 from eqa_nodes.core.answerers.option_sheet import glimpses
+from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.language.understanding import targets
+from eqa_nodes.core.language.rooms import is_room
+from eqa_nodes.core.language.understanding import query_of, targets
 from eqa_nodes.core.perception.best_views import best_glimpse, between_walls
 from eqa_nodes.core.perception.projection import novelty
+from eqa_nodes.core.perception.walls import WallMap
 from eqa_nodes.core.protocols import Adviser, adviser_of
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote, option_at
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, ZOOM, Decision, Option, WeighedOption
@@ -36,9 +40,12 @@ _USELESS = 3  # calls in a row in which the model names no place to go to, after
 _CLOSING = 2  # the last call shows this many times as many pictures as other calls
 _PROOF = 1  # maximum number of pictures named as evidence that are shown again, for each target of the question
 _NOTES = 8  # maximum number of notes of earlier calls
+_AREA_M2 = 1.0  # less floor says nothing about the size of a room
 _THERE_M = 1.0  # distance to its goal within which the robot has arrived
 _WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited",
          POINTED: "the place that you pointed at"}
+_SIZES = re.compile(r"\b(?:larg|bigg?|small|spacious|roomi|size|area|square)(?:e|er|est|y)?\b", re.IGNORECASE)
+_WORDS = re.compile(r"(?:living |dining |laundry |guest )?[a-z]+")
 _PICTURES = re.compile(r"\b(?:pictures?|images?)\s+#?\d+(?:\s*(?:,|and|to|-)\s*#?\d+)*", re.IGNORECASE)
 _LEAST = 0.9  # minimum share of a new picture that no other one shows
 _PROOF_M, _CLEARLY = 1.6, 0.25  # best distance of a proof; how much better it must be: by a factor of 1.3, or uncut
@@ -69,6 +76,8 @@ class ModelDecides(ExploreFirst):
         self._said = DecisionReply(Answer(abstained=True))
         self._last_text, self._repeated = "", 0  # the latest answer, and how many calls in a row gave it
         self._evidence: Sequence[ViewAssessment] = ()  # what the model named last, best first
+        self._asks_of_sizes = asks_of_room_sizes(context.question.text)
+        self._stood: dict[str, tuple[float, float, float]] = {}  # where the robot stood in each room, map frame, metres
         self._offered: tuple[Option, ...] = ()  # the options of the policy that the last request listed
         self._useless = 0  # number of latest calls in a row that named no place to go to
         self._notebook, self._drives = Notebook(targets_of(context.question)), 0
@@ -84,7 +93,7 @@ class ModelDecides(ExploreFirst):
         if said is None:
             return False
         if any(one.option.kind == ZOOM for one in said.options):  # the same request again, with what it asked to see
-            self._notebook.add(said)
+            self._notebook.add(said._replace(room=""))
             brief = brief._replace(notes=self._notebook.notes(), calls_left=max(-1, brief.calls_left - 1))
             said = self._advice(brief) or said
         answer = self._taken(said, brief)
@@ -158,6 +167,8 @@ class ModelDecides(ExploreFirst):
         self.advice = tuple(one._replace(option=offered) for one, offered in zip(said.options, self._offered))
         self.advice += tuple(one for one in said.options[len(self._offered):] if one.option.kind != ZOOM)
         self._notebook.add(said)
+        if said.room and brief.views:
+            self._stood[said.room] = brief.views[-1].map_from_base.xyz
         self._said = said
         self._evidence = tuple(a for a in said.assessments if a.relevance > 0.0) or self._evidence
         self._useless = 0 if any(option.weight > 0 for option in said.options) else self._useless + 1
@@ -217,8 +228,22 @@ class ModelDecides(ExploreFirst):
         """Return a request that includes the notes."""
         notes = self._notebook
         notes.stands(self._ports.odometry.last()[1])
-        return DecisionRequest(views, options, now, tuple(notes.visited), notes.notes(), legs_left, calls_left,
-                               notes.targets, sheet)
+        visited = self._with_sizes(notes.visited) if self._asks_of_sizes else notes.visited
+        return DecisionRequest(views, options, now, tuple(visited), notes.notes(), legs_left, calls_left, notes.targets,
+                               sheet)
+
+    def _with_sizes(self, rooms: Sequence[str]) -> list[str]:
+        """Return the rooms with the floor that was seen of each, by the depth of the views."""
+        walls = WallMap()
+        for view in self._ports.memory.since(0)[-_EARLIER:]:
+            with suppress(BadFrame):  # a view without readable depth adds nothing
+                walls.add_view(view)
+        sized = []
+        for room in rooms:
+            x, y, floor_m = self._stood[room]
+            area_m2 = walls.parts(x, y, floor_m).area_m2(x, y)
+            sized.append(f"{room} ({area_m2:.0f} m2 of floor seen)" if area_m2 >= _AREA_M2 else room)
+        return sized
 
 
 class Notebook:
@@ -280,6 +305,12 @@ def _chosen(decision: Decision, advice: Sequence[WeighedOption]) -> int:
         return 0
     places = [decision.goal, *(Pose2(c.x, c.y, decision.goal.yaw) for c in decision.candidates[:1])]
     return next((number for place in places if (number := option_at(advice, place))), 0)
+
+
+def asks_of_room_sizes(text: str) -> bool:
+    """Return whether a question is about the sizes of rooms, which pictures show badly."""
+    return _SIZES.search(text) is not None and any(is_room(word) for word in _WORDS.findall(text.lower())) and not any(
+        thing.kind for thing in query_of(text).subjects)
 
 
 def targets_of(question: Question) -> tuple[TargetNote, ...]:

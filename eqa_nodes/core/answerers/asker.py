@@ -45,7 +45,8 @@ class Role(NamedTuple):
 ROLES: Mapping[str, Role] = {
     "caption": Role("describes pictures and objects", ("caption", "caption_question", "caption_thing")),
     "answer": Role("answers from what it is shown; with options, it also says where to go",
-                   ("answer", "answer_captions", "answer_graph", "answer_snapshots", "decide")),
+                   ("answer", "answer_captions", "answer_graph", "answer_snapshots", "decide", "decide_answer",
+                    "decide_place")),
     "blind": Role("guesses without any picture", ("blind",)),
     "abstention": Role("says whether an answer is one, before a guess takes its place", ("abstention",)),
     "regions": Role("names the kinds of room where the answer may be", ("regions",)),

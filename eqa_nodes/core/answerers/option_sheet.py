@@ -24,7 +24,7 @@ _WIDE_M, _CLOSE_M = 2.4, 1.2  # width of what a thumbnail shows of a place, and 
 _LEAST = 0.2  # minimum share of the image's width that a thumbnail shows
 _ABOVE = 0.25  # share of a thumbnail's height by which the place lies below its middle
 _QUALITY = 90
-_GAP = 4
+_GAP, _WIDE_PX = 4, 768  # between pictures; width of a sheet of pictures that are two in a row
 
 
 class _Size(NamedTuple):
@@ -117,6 +117,24 @@ def sheet_of(thumbs: Sequence[Thumbnail]) -> Sheet:
             crops += _draw(image, thumb, size, (i * (size.width + _GAP), top))
         top += size.height + size.strip + _GAP
     return Sheet(_jpeg(image), crops)
+
+
+def sheet_of_pictures(pictures: Sequence[Picture]) -> Sheet:
+    """Return all pictures in one image, two in a row, each under its number."""
+    width = SIDE_PX if len(pictures) == 1 else (_WIDE_PX - _GAP) // 2
+    drawn = [Image.open(io.BytesIO(picture)).convert("RGB") for picture in pictures]
+    drawn = [image.resize((width, round(image.height * width / image.width)), RESAMPLING.BICUBIC) for image in drawn]
+    row = max((image.height for image in drawn), default=0) + _LARGE.strip + _GAP
+    columns = min(2, max(1, len(drawn)))
+    whole = Image.new("RGB", (columns * (width + _GAP) - _GAP, max(1, -(-len(drawn) // 2) * row - _GAP)), "white")
+    draw = ImageDraw.Draw(whole)
+    for i, image in enumerate(drawn):
+        left, top = i % 2 * (width + _GAP), i // 2 * row
+        draw.rectangle((left, top, left + width - 1, top + _LARGE.strip - 1), "black")
+        draw.text((left + 5, top + _LARGE.strip / 2), f"Picture {i + 1}", "white", writing_font(_LARGE.font),
+                  anchor="lm")
+        whole.paste(image, (left, top + _LARGE.strip))
+    return Sheet(_jpeg(whole))
 
 
 def enlarged(view: Keyframe, shares: tuple[float, float, float, float]) -> Picture:

@@ -10,9 +10,11 @@ from typing import TypeAlias, TypeVar
 from eqa_nodes.core.answerers.advice import FORM, Zoom, read_advice, shown
 from eqa_nodes.core.answerers.asker import PromptedModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion, AnswererOptions
+from eqa_nodes.core.answerers.small_model import ask_in_parts, is_small
 from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_assessments, read_prose, read_regions
 from eqa_nodes.core.answerers.vlm_views import PointScale, distinct, heading, lettered, picture
-from eqa_nodes.core.model import Backend, Choice
+from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.model import WRONG_FORM, Backend, Choice
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Recalled, Receipt, ViewAssessment
@@ -53,6 +55,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
     def __init__(self, backend: Backend, config: VlmConfig | None = None) -> None:
         self._config = config or VlmConfig()
         self._asker, self._scale = PromptedModel(backend, self._config.max_tokens), PointScale()
+        self._small = is_small(self._asker.models.role("answer").backend.model)
         self._zooms: dict[str, Zoom] = {}  # what the model asked to see next, by question
 
     @classmethod
@@ -88,12 +91,22 @@ class VlmAnswerer(AcceptsAnyQuestion):
         return self._asker.settle(question, views, lambda asked: (self._look(asked, views), views))
 
     def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
-        """Ask in one call for the answer and where to go, with numbered options in pictures and earlier statements."""
+        """Ask in one call for the answer and where to go, with numbered options in pictures and earlier statements.
+
+        A small model, by its name or because it failed in that form, is asked in two short calls (small_model.py).
+        """
         zoom = self._zooms.pop(question.text, None)
         given = shown(brief, self._asker.side("decide", self._config.max_side_px), zoom)
         read = partial(read_advice, question=question, brief=brief, given=given, scale=self._scale,
                        show_next=partial(self._zooms.__setitem__, question.text))
-        return self._asker.ask("decide", question, given.parts, read, (*brief.views, *brief.sheet), FORM)
+        if not self._small:
+            try:
+                return self._asker.ask("decide", question, given.parts, read, (*brief.views, *brief.sheet), FORM)
+            except ModelError as error:
+                if not str(error).startswith(WRONG_FORM):
+                    raise
+                self._small = True
+        return read(ask_in_parts(self._asker, question, brief, given))
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         shown = [(view, lettered(view)) for view in views]

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.perception.instances import points_of
+from eqa_nodes.core.perception.projection import surface_of
 from eqa_nodes.core.perception.room_parts import parts_of
-from eqa_nodes.core.types.views import Frame
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.core.types.views import Frame, Keyframe
 
 _CELL_M = 0.1
 _TILE = 64  # cells
@@ -41,6 +43,12 @@ class FloorParts(NamedTuple):
         return 0
 
 
+    def area_m2(self, x: float, y: float) -> float:
+        """Return the floor of the part at a place as far as it was seen, with what furniture covers, square metres."""
+        part = self.at(x, y)
+        return float(np.count_nonzero(self.numbers == part)) * _CELL_M ** 2 if part else 0.0
+
+
 class WallMap:
     """Counts points by cell of the floor, all and those as high as only walls are. Storeys are kept apart.
 
@@ -61,7 +69,15 @@ class WallMap:
         v, u = (axis.ravel() for axis in np.mgrid[0:height:stride, 0:width:stride])
         still = ~moving[v, u]
         depth_m, (x, y, z) = points_of(frame, v[still], u[still])
-        bx, by, floor_m = frame.map_from_base.xyz
+        self._add(x, y, z, depth_m, frame.map_from_base)
+
+    def add_view(self, view: Keyframe) -> None:
+        """Count the points of a stored view; none without depth. Raises BadFrame for a broken depth image."""
+        points, depth_m = surface_of(view)
+        self._add(points[:, 0], points[:, 1], points[:, 2], depth_m, view.map_from_base)
+
+    def _add(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, depth_m: np.ndarray, map_from_base: Transform) -> None:
+        bx, by, floor_m = map_from_base.xyz
         up_m = z - floor_m
         good = (depth_m > 0) & (depth_m < _FAR_M) & (up_m < _LINTEL_M)
         cells = np.floor(np.stack([x[good], y[good]]) / _CELL_M).astype(np.int64)

@@ -95,7 +95,7 @@ def read_request(messages: Sequence[Message], seed: int) -> SimulatedRequest:
     visited = _VISITED.search(plain)
     named, most = _LIST.search(words), _AT_MOST.search(words)
     return SimulatedRequest(form, _question(asked[1], seed), pictures, tuple(options.values()), plain, LAST in plain,
-                   tuple(visited[1].split(", ")) if visited else (),
+                   tuple(room.partition(" (")[0] for room in visited[1].split(", ")) if visited else (),
                    tuple(json.loads(line) for line in named[1].splitlines()) if named else (),
                    int(most[1]) if most else 0, _known_in(plain))
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from eqa_nodes.core.agent.config import AgentConfig
-from eqa_nodes.core.agent.model_decides import Notebook, as_seen, pick, present_view
+from eqa_nodes.core.agent.model_decides import Notebook, as_seen, asks_of_room_sizes, pick, present_view
 from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.protocols import Ports
@@ -353,3 +353,26 @@ def test_what_the_model_asks_to_see_enlarged_is_shown_before_the_robot_drives_on
     assert [view.id for view in world.briefs[0].views] == [view.id for view in world.briefs[1].views]
     assert world.briefs[1].notes == ("Reasons 1. Missing: the stove.",)
     assert all(one.option.kind != ZOOM for one in world.advice[0])
+
+
+@pytest.mark.parametrize(("text", "asks"), [
+    ("Is the bedroom larger than the kitchen?", True), ("Which room is bigger, the kitchen or the bathroom?", True),
+    ("What is the area of the living room?", True), ("Which bedroom is the smallest?", True),
+    ("Is the sofa bigger than the table?", False), ("What color is the large sofa in the kitchen?", False),
+    ("Where is the kettle?", False), ("", False)])
+def test_which_questions_are_about_the_sizes_of_rooms(text: str, asks: bool) -> None:
+    assert asks_of_room_sizes(text) == asks
+
+
+def test_such_a_question_is_asked_with_the_floor_of_each_room() -> None:
+    places = (Pose2(1.5, 1.0, 0.0), Pose2(3.5, 1.0, 0.0), Pose2(2.0, 3.0, 0.0))  # all in the room of 5 m x 4 m
+    views = [briefs.view_from(12 * n + i + 1, place._replace(yaw=math.radians(30.0 * i)))
+             for n, place in enumerate(places) for i in range(12)]
+    for question, told in ((Question("Is the bedroom larger than the hallway?", "q"), True), (QUESTION, False)):
+        world = Seeing({}, seen=len(views) - 1)
+        world.since = lambda keyframe_id, seen=world: views[keyframe_id:seen.seen]  # type: ignore[method-assign, misc]
+        Agent(Ports(world, world, world, world, world), AgentConfig(consult=True)).ask(question)
+        assert world.briefs[0].visited == ()
+        room, _, area = world.briefs[1].visited[0].partition(" (")
+        assert room == "hallway" and bool(area) == told
+        assert not told or 15.0 <= float(area.split(" ")[0]) <= 21.0

@@ -95,11 +95,11 @@ def test_a_reply_that_is_asked_for_again_is_one_call_of_two_requests() -> None:
 
 
 def test_a_call_that_fails_is_noted_with_its_error() -> None:
-    answerer, calls = noted("no form", "no form either")
+    answerer, calls = noted("no form", "no form either", "nor in the short form", "none")
     with pytest.raises(ModelError):
         answerer.advise(BOWL, brief())
     call, = calls
-    assert call.kind == "decide" and call.requests == 2 and "another form" in call.error
+    assert call.kind == "decide" and call.requests == 4 and "another form" in call.error
     assert [w.option for w in call.options] == [SEEN_DOOR, BACK] and len(call.pictures) == 2
 
 
