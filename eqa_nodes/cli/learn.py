@@ -83,7 +83,7 @@ class LearnAqNav:
                        metavar="DIR", writes=FOLDER)
     questions: str = option("1200", "questions to train on: how many of the houses 0 to 899, or a file of samples",
                             metavar="N|FILE")
-    validation: str = option("60", "questions to validate with: how many of the houses 900 to 999, or a file of samples",
+    validation: str = option("60", "questions to validate with: how many of the houses 900 to 999, or a file",
                              metavar="N|FILE")
     rounds: int = option(6, "number of rounds: each gathers episodes, and trains on all that were gathered",
                          metavar="N")
@@ -112,9 +112,9 @@ class LearnAqNav:
                 if board is not None:
                     for name, value in one._asdict().items():
                         board.add_scalar(f"aqnav/{name}", value, one.round)
-                console.print(f"round {one.round + 1}/{config.rounds}  {one.seconds:5.0f} s  {one.decisions:>6} decisions"
-                              f"  loss {one.loss:.3f} {_curve(history)}  agreed {100 * one.agreed:.0f} %  validation: "
-                              f"SPL {one.spl:.2f}, success {100 * one.success:.0f} %, {one.steps:.0f} steps",
+                console.print(f"round {one.round + 1}/{config.rounds}  {one.seconds:5.0f} s  {one.decisions:>6} decisions  "
+                              f"loss {one.loss:.3f} {_curve(history)}  agreed {100 * one.agreed:.0f} %  validation: SPL"
+                              f"  {one.spl:.2f}, success {100 * one.success:.0f} %, {one.steps:.0f} steps",
                               markup=False, soft_wrap=True)
         except KeyboardInterrupt:
             console.print("interrupted: the same command continues after the last round")

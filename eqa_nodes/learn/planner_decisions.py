@@ -1,4 +1,4 @@
-"""Decisions to learn AQ-Nav's planner from: episodes that teacher and planner drive by turns, labelled by the teacher."""
+"""Decisions from which AQ-Nav's planner learns: teacher and planner drive by turns, and the teacher labels them all."""
 
 from __future__ import annotations
 

@@ -108,4 +108,5 @@ def batch_of(given: list[PlannerInput]) -> PlannerBatch:
         m = len(one.numbers)
         numbers[i, :m], names[i, :m] = torch.from_numpy(one.numbers), torch.from_numpy(one.names)
         paths[i, :m, :m], there[i, :m] = torch.from_numpy(one.paths), True
-    return PlannerBatch(numbers, names, paths, torch.stack([torch.from_numpy(one.words.copy()) for one in given]), there)
+    words = torch.stack([torch.from_numpy(one.words.copy()) for one in given])
+    return PlannerBatch(numbers, names, paths, words, there)

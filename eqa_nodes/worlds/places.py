@@ -32,7 +32,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, ViewGeometry
 from eqa_nodes.worlds.questions import viewpoints_of
-from sim_bridge.simulator import EpisodeSetup, Simulator, Step, begin_episode
+from sim_bridge.simulator import EpisodeSetup, Simulator, begin_episode
 
 _DRIVE_S = 600.0  # deadline of a drive, of simulated time; the steps end it before
 

@@ -93,8 +93,8 @@ class AqNavPolicy(AnswersAtOnce):
         self._builder.moves += 1
         option = options[node - graph.first]
         goal = targets.aim(option.place, reach, self._c.leg_m)
-        reason = (f"{ended}chose the place that scores {option.score:.2f}, {option.place.distance_m:.1f} m away, out of "
-                  f"{len(options)}; stopping scores {scores[0]:.2f}")
+        reason = (f"{ended}chose the place that scores {option.score:.2f}, {option.place.distance_m:.1f} m away, out "
+                  f"of {len(options)}; stopping scores {scores[0]:.2f}")
         return decision_for(goal, reason, option, options, lower_score)
 
     def _back(self, reach: ReachableArea, options: list[ScoredPlace], ended: str) -> Decision:
@@ -104,8 +104,8 @@ class AqNavPolicy(AnswersAtOnce):
         place = reach.place(*best.pose)
         if place is None:
             return Decision(None, f"{ended}{self._c.moves} places were tried", _candidates(options))
-        return Decision(place.pose, f"{ended}{self._c.moves} places were tried: goes back to where stopping scored best",
-                        _candidates(options))
+        return Decision(place.pose, f"{ended}{self._c.moves} places were tried: goes back to where stopping scored "
+                        "best", _candidates(options))
 
 
 def _candidates(options: list[ScoredPlace]) -> tuple[Candidate, ...]:

@@ -141,7 +141,7 @@ class GraphBuilder:
         here = self._places.visit(situation, self.moves)
         self._belief.update(situation.assessments)
         self._look_round(reach)
-        visited = [node for node in self._places.nodes if node is not here][1 - MOST // 2:] + [here]
+        visited = [*[node for node in self._places.nodes if node is not here][1 - MOST // 2:], here]
         return self._graph(situation, reach, visited, self._ghosts(situation, reach)[:MOST - 1 - len(visited)])
 
     def kept(self, graph: TopoGraph) -> Ghost | None:
@@ -212,7 +212,8 @@ class GraphBuilder:
         column["path"][first:] = [ghost.place.distance_m / 10.0 for ghost in ghosts]
         column["path"][1:first] = [self._way(reach, node) / 10.0 for node in visited]
         near = off > 1e-6
-        column["sine"][near], column["cosine"][near] = np.sin(bearing - pose.yaw)[near], np.cos(bearing - pose.yaw)[near]
+        column["sine"][near] = np.sin(bearing - pose.yaw)[near]
+        column["cosine"][near] = np.cos(bearing - pose.yaw)[near]
         column["heading"][first:] = [math.cos(g.place.pose.yaw - b) for g, b in zip(ghosts, bearing[first:].tolist(),
                                                                                    strict=True)]
         column["unexplored"][first:] = [unexplored_area(reach.grid, g.frontier, 3.0) / 6.0 if g.frontier else 0.0

@@ -28,6 +28,7 @@ from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.questions import Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 
+
 class NodeFeatures(NamedTuple):
     """Features of an unvisited node: the input of a hand-made or trained scorer. All but distance_m in 0..1.
 
