@@ -112,10 +112,10 @@ class LearnAqNav:
                 if board is not None:
                     for name, value in one._asdict().items():
                         board.add_scalar(f"aqnav/{name}", value, one.round)
-                console.print(f"round {one.round + 1}/{config.rounds}  {one.seconds:5.0f} s  {one.decisions:>6} decisions  "
-                              f"loss {one.loss:.3f} {_curve(history)}  agreed {100 * one.agreed:.0f} %  validation: SPL"
-                              f"  {one.spl:.2f}, success {100 * one.success:.0f} %, {one.steps:.0f} steps",
-                              markup=False, soft_wrap=True)
+                line = (f"round {one.round + 1}/{config.rounds}  {one.seconds:5.0f} s  {one.decisions:>6} decisions  "
+                        f"loss {one.loss:.3f} {_curve(history)}  agreed {100 * one.agreed:.0f} %  validation: "
+                        f"SPL {one.spl:.2f}, success {100 * one.success:.0f} %, {one.steps:.0f} steps")
+                console.print(line, markup=False, soft_wrap=True)
         except KeyboardInterrupt:
             console.print("interrupted: the same command continues after the last round")
             raise

@@ -153,12 +153,13 @@ def write_decisions(file: Path, decisions: Sequence[LabelledDecision]) -> None:
     import io
 
     data = io.BytesIO()
-    joined = {name: np.concatenate(values) if values else np.zeros(0) for name, values in {
+    parts: dict[str, list[np.ndarray]] = {
         "numbers": [d.given.numbers.astype(np.float16) for d in decisions],
         "names": [d.given.names.astype(np.int16) for d in decisions],
         "paths": [d.given.paths.astype(np.float16).ravel() for d in decisions],
         "words": [d.given.words.astype(np.int16) for d in decisions],
-        "open": [d.open for d in decisions], "wanted": [d.wanted for d in decisions]}.items()}
+        "open": [d.open for d in decisions], "wanted": [d.wanted for d in decisions]}
+    joined = {name: np.concatenate(values) if values else np.zeros(0) for name, values in parts.items()}
     np.savez_compressed(data, allow_pickle=False, counts=np.array([len(d.open) for d in decisions], np.int64), **joined)
     write_bytes(file, data.getvalue())
 

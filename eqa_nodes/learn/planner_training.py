@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from pickle import UnpicklingError
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +18,7 @@ from eqa_nodes.core.policies.planner import PlannerShape
 from eqa_nodes.core.ranges import Counted, Positive, Share, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.samples import Sample
+from eqa_nodes.learn.checkpoints import read_checkpoint, write_checkpoint
 from eqa_nodes.learn.planner_decisions import (
     EpisodeScore,
     LabelledDecision,
@@ -31,7 +30,6 @@ from eqa_nodes.learn.planner_decisions import (
 from eqa_nodes.learn.planner_network import PlannerNetwork, batch_of
 from eqa_nodes.learn.training import rate_at
 
-FORMAT = 1
 _SHARD = 14  # episodes of a file
 _CLIP = 1.0
 
@@ -86,8 +84,10 @@ class ImitationRun:
         self._file, self.best_file = folder / "checkpoint.pt", folder / "aqnav.npz"
         torch.manual_seed(config.seed)
         self.network = PlannerNetwork(shape)
-        self.results: list[RoundResult] = []
-        self._load()
+        stored = read_checkpoint(self._file, config)
+        self.results = [RoundResult(*row) for row in stored["results"]] if stored else []
+        if stored:
+            self.network.load_state_dict(stored["network"])
 
     def rounds(self) -> Iterator[RoundResult]:
         """Yield the result of each round that is left. Raises ModelError if the loss is not finite."""
@@ -98,9 +98,9 @@ class ImitationRun:
             planner = self.network.planner(self._trained(number + 1))
             planner.save(self.folder / f"round-{number}.npz")
             ended = score(self._validation, self.folder / f"round-{number}.npz", self.workers)
-            means = np.array([(e.spl, e.success, e.steps, e.stopped) for e in ended], float).mean(axis=0).round(4)
-            result = RoundResult(number, len(decisions), round(loss, 4), round(agreed, 4), *means.tolist(),
-                                 round(time.monotonic() - begun, 1))
+            means = {name: round(value, 4) for name, value in means_of(ended).items()}
+            result = RoundResult(number, len(decisions), round(loss, 4), round(agreed, 4), means["spl"],
+                                 means["success"], means["steps"], means["stopped"], round(time.monotonic() - begun, 1))
             if result.spl >= max((r.spl for r in self.results), default=-1.0):
                 planner.save(self.best_file)
             self.results.append(result)
@@ -168,25 +168,9 @@ class ImitationRun:
         return (f"imitation, {rounds} rounds of {self.config.episodes} episodes and {self.config.batches} batches of "
                 f"{self.config.batch}; {len(self._samples)} questions of {len(scenes)} scenes; seed {self.config.seed}")
 
-    def _load(self) -> None:
-        if not self._file.exists():
-            return
-        try:
-            stored: dict[str, Any] = torch.load(self._file, weights_only=True)
-        except (OSError, RuntimeError, ValueError, EOFError, UnpicklingError) as error:
-            raise ConfigError(f"{self._file} cannot be read ({type(error).__name__}): delete it, and the training "
-                              "begins again, or choose another folder") from error
-        if stored.get("format") != FORMAT or stored.get("config") != asdict(self.config):
-            raise ConfigError(f"{self._file} was begun with {stored.get('config')} (format {stored.get('format')}): "
-                              "continue with the same settings, or choose another folder")
-        self.network.load_state_dict(stored["network"])
-        self.results = [RoundResult(*row) for row in stored["results"]]
-
     def _save(self) -> None:
-        part = self._file.with_suffix(".part")
-        torch.save({"format": FORMAT, "config": asdict(self.config), "network": self.network.state_dict(),
-                    "results": [tuple(r) for r in self.results]}, part)
-        os.replace(part, self._file)
+        write_checkpoint(self._file, self.config, network=self.network.state_dict(),
+                         results=[tuple(r) for r in self.results])
         (self.folder / "curves.jsonl").write_text("".join(json.dumps(r._asdict()) + "\n" for r in self.results))
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -23,18 +23,16 @@ from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.worlds.questions import SLACK, STOPPED, QuestionsEnv, nearer, viewpoints_of
+from eqa_nodes.worlds.questions import SLACK, STOPPED, Observation, QuestionsEnv, nearer, viewpoints_of
 from sim_bridge.robots import DEFAULT, robot_of
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step, begin_episode
-
-Observation: TypeAlias = dict[str, Any]
 
 STOP = 0  # the action that ends an episode; the others have the numbers of Action
 _LONGEST = 2000  # characters of a question or of directions
 _CHARACTERS = "".join(map(chr, [*range(32, 127), *range(160, 384), 0x2018, 0x2019, 0x201C, 0x201D, 0x2013, 0x2026]))
 
 
-class HouseEnv(QuestionsEnv[Observation, np.int64]):
+class HouseEnv(QuestionsEnv):
     """Episodes of questions that need exploration, in any simulator that renders them.
 
     Actions: 0 stop, 1 move forward, 2 turn left, 3 turn right, 4 look up, 5 look down. Observations:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import gymnasium
+import numpy as np
 
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.samples import read_samples
@@ -17,10 +18,10 @@ from eqa_nodes.core.types.samples import Sample
 from sim_bridge.registry import SimulatorPool
 
 SLACK, STOPPED = 0.01, 2.5  # cost of a step, and factor of SPL
-Observed, Acted = TypeVar("Observed"), TypeVar("Acted")
+Observation: TypeAlias = dict[str, Any]
 
 
-class QuestionsEnv(gymnasium.Env[Observed, Acted]):
+class QuestionsEnv(gymnasium.Env[Observation, np.int64]):
     """Base of worlds whose episodes are questions that need exploration, in any simulator that renders their scenes."""
 
     def __init__(self, questions: str | Path | Sequence[Sample], split: str, count: int, max_steps: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -19,13 +19,11 @@ from eqa_nodes.core.policies.topo_graph import FEATURES, MOST
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.worlds.places import PlacesEpisode
-from eqa_nodes.worlds.questions import SLACK, STOPPED, QuestionsEnv, nearer
+from eqa_nodes.worlds.questions import SLACK, STOPPED, Observation, QuestionsEnv, nearer
 from sim_bridge.robots import DEFAULT, robot_of
 
-Observation: TypeAlias = dict[str, np.ndarray]
 
-
-class TopoEnv(QuestionsEnv[Observation, np.int64]):
+class TopoEnv(QuestionsEnv):
     """Episodes in which the agent chooses where to drive next on a graph of places, or to stop.
 
     Actions: 0 stop, k drive to node k of the graph; `action_masks()` says which are possible, (64,) bool, as the
