@@ -15,9 +15,10 @@ from eqa_nodes.core.errors import EqaError, SimulatorError
 from eqa_nodes.core.perception.instances import NoiseConfig
 from eqa_nodes.core.policies.planner import GraphPlanner, PlannerInput, best_of, input_of, softmax
 from eqa_nodes.core.storage.codec import write_bytes
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.samples import Sample
-from eqa_nodes.worlds.places import PlacesEpisode
+from eqa_nodes.worlds.places import AskedQuestion, PlacesEpisode
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import DEFAULT, robot_of
 
@@ -48,47 +49,45 @@ class EpisodeScore(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """Episodes of one process. teacher: share of the moves that the teacher chooses, in 0..1; file: of the decisions.
-
-    planner: chooses the other moves; None: they are drawn.
+    """Episodes of one process. file: of the decisions; beside: questions about the same scenes, which learn from the
+    same drives; teacher: share of the moves that the teacher chooses, in 0..1; planner: chooses the others, None: they
+    are drawn.
     """
 
     file: Path
     samples: tuple[Sample, ...]
+    beside: tuple[Sample, ...]
     seed: int
     teacher: float
     planner: Path | None
 
 
-def teach(episode: PlacesEpisode) -> np.ndarray:
+def teach(asked: AskedQuestion, pose: Pose2) -> np.ndarray:
     """Return the teacher's share of each node, (n,) float32: stop within STOP_M, else the shortest way over a ghost."""
-    graph = episode.graph
-    wanted = np.zeros(len(graph.open), np.float32)
-    if episode.distance_m <= STOP_M or not graph.ghosts:
+    graph, wanted = asked.graph, np.zeros(len(asked.graph.open), np.float32)
+    to_go = np.array(asked.to_go())
+    if asked.to_viewpoint(pose) <= STOP_M or not np.isfinite(to_go).any():
         wanted[0] = 1.0
-        return wanted
-    to_go = np.array(episode.to_go())
-    if not np.isfinite(to_go).any():
-        wanted[0] = 1.0
-        return wanted
-    wanted[graph.first:] = softmax(-(to_go - to_go.min()) / _SOFT_M)
+    else:
+        wanted[graph.first:] = softmax(-(to_go - to_go.min()) / _SOFT_M)
     return wanted
 
 
 def play(episode: PlacesEpisode, planner: GraphPlanner | None, teacher: float, rng: np.random.Generator
          ) -> list[LabelledDecision]:
-    """Drive an episode until the teacher stops it, and return all decisions."""
+    """Drive an episode until the teacher stops it, and return its decisions, and those of the questions beside it."""
     found: list[LabelledDecision] = []
     while not episode.ended and episode.moves < MOST_MOVES:
-        graph, wanted = episode.graph, teach(episode)
-        given = input_of(graph, episode.question)
-        found.append(LabelledDecision(given, graph.open, wanted))
-        node = int(wanted.argmax())
+        labelled = [LabelledDecision(input_of(asked.graph, asked.question), asked.graph.open,
+                                     teach(asked, episode.pose)) for asked in episode.asked]
+        found += labelled
+        node = int(labelled[0].wanted.argmax())
         if node == 0:
             break
         if rng.random() >= teacher:
-            choices = np.arange(len(graph.open)) >= graph.first
-            node = best_of(planner.scores(given) if planner is not None else rng.random(len(choices)), choices)
+            choices = np.arange(len(labelled[0].open)) >= episode.graph.first
+            node = best_of(planner.scores(labelled[0].given) if planner is not None else rng.random(len(choices)),
+                           choices)
         episode.drive(node)
     return found
 
@@ -97,7 +96,8 @@ def follow(episode: PlacesEpisode, planner: GraphPlanner) -> EpisodeScore:
     """Let the planner drive an episode and stop it, and return how it ended."""
     stopped = False
     while not (stopped or episode.ended or episode.moves >= MOST_MOVES):
-        node = best_of(planner.scores(input_of(episode.graph, episode.question)), episode.graph.open)
+        given = input_of(episode.graph, episode.asked[0].question)
+        node = best_of(planner.scores(given), episode.graph.open)
         stopped = node == 0
         if not stopped:
             episode.drive(node)
@@ -126,7 +126,8 @@ def _play_shard(shard: Shard) -> int:
     try:
         for sample in shard.samples:
             noise = replace(_NOISE, seed=int(rng.integers(2**31))) if rng.random() < 0.5 else NoiseConfig()
-            decisions += play(_begun(pool, sample, noise), planner, shard.teacher, rng)
+            beside = [one for one in shard.beside if one.scene == sample.scene and one != sample]
+            decisions += play(_begun(pool, sample, noise, beside), planner, shard.teacher, rng)
     except EqaError as error:
         raise SimulatorError(f"{sample.id}: {error}") from error
     finally:
@@ -143,9 +144,9 @@ def _follow_all(samples: Sequence[Sample], planner: Path) -> list[EpisodeScore]:
         pool.close()
 
 
-def _begun(pool: SimulatorPool, sample: Sample, noise: NoiseConfig) -> PlacesEpisode:
+def _begun(pool: SimulatorPool, sample: Sample, noise: NoiseConfig, beside: Sequence[Sample] = ()) -> PlacesEpisode:
     robot = replace(robot_of(DEFAULT), camera=CameraModel(width=_IMAGE[0], height=_IMAGE[1], color=False))
-    return PlacesEpisode(pool.get(sample.scene), sample, robot, noise=noise)
+    return PlacesEpisode(pool.get(sample.scene), sample, robot, noise=noise, beside=beside)
 
 
 def write_decisions(file: Path, decisions: Sequence[LabelledDecision]) -> None:

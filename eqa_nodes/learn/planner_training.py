@@ -120,6 +120,7 @@ class ImitationRun:
         drawn = drawn[:c.episodes]
         planner = self.folder / f"round-{number - 1}.npz" if number else None
         shards = [Shard(self.folder / "decisions" / f"{number}-{k // _SHARD:04}.npz", tuple(drawn[k:k + _SHARD]),
+                        tuple(one for scene in sorted({s.scene for s in drawn[k:k + _SHARD]}) for one in houses[scene]),
                         int(order.integers(2**31)), c.teacher ** (1 + number), planner)
                   for k in range(0, len(drawn), _SHARD)]
         for _ in gather(shards, self.workers):

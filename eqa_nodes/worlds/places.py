@@ -6,7 +6,7 @@ pictures, bags and the memory's file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from eqa_nodes.bench.metrics.formulas import SUCCESS_RADIUS_M, path_ratio
@@ -23,7 +23,7 @@ from eqa_nodes.core.perception.instances import (
     sightings,
 )
 from eqa_nodes.core.perception.projection import places_of
-from eqa_nodes.core.policies.steering import ReachableArea
+from eqa_nodes.core.policies.steering import GoalList, ReachableArea
 from eqa_nodes.core.policies.topo_graph import Ghost, GraphBuilder, TopoGraph
 from eqa_nodes.core.types.floor import Action, Allowance, Travelled
 from eqa_nodes.core.types.geometry import Pose2
@@ -61,31 +61,78 @@ class SeenViews:
         return self._views[keyframe_id:]
 
 
-class PlacesEpisode:
-    """One question, at each moment with the graph of the places that can be chosen.
+class AskedQuestion:
+    """A question with what the views say of it, and the graph of places that follows.
 
-    graph: the places now; distance_m: geodesic distance to the nearest viewpoint, metres (privileged); steps, metres:
-    since the start; ended: whether the last step was used.
+    graph: the places as they were known at the last look; distances are privileged.
     """
 
     graph: TopoGraph
 
-    def __init__(self, simulator: Simulator, sample: Sample, robot: RobotModel, max_steps: int = 300,
-                 leg_m: float = 3.0, noise: NoiseConfig = NoiseConfig()) -> None:
-        """Begin the episode and look round. Raises BadPose, UnknownScene, BadQuestion."""
-        self.sample, self._simulator, self._robot, self._leg_m = sample, simulator, robot, leg_m
-        self.question, self._answerer = sample.as_question(), LabelAnswerer()
+    def __init__(self, sample: Sample, targets: GoalList, simulator: Simulator) -> None:
+        """Raises BadQuestion."""
+        self.sample, self.question = sample, sample.as_question()
+        self._answerer, self._simulator = LabelAnswerer(), simulator
         self._regions = self._answerer.regions(self.question)
-        self._floors, self._views, self._builder = MultiFloorMapper(robot=robot), SeenViews(noise), GraphBuilder()
         self._assessments: list[ViewAssessment] = []
+        self.builder = GraphBuilder(targets)
+        self._known: dict[tuple[float, float], float] = {}
+
+    def look(self, views: SeenViews, pose: Pose2, floors: MultiFloorMapper, reach: ReachableArea) -> None:
+        """Assess the new views, and build the graph of what is known now."""
+        new = views.since(len(self._assessments))
+        self._assessments += self._answerer.assess(self.question, new) if new else []
+        self.graph = self.builder.update(
+            Situation(self.question, pose, reach.grid, floors.frontiers(), tuple(self._assessments), self._regions),
+            reach)
+
+    def to_viewpoint(self, pose: Pose2) -> float:
+        """Return the geodesic distance from a pose to the nearest viewpoint, metres."""
+        spot = pose.x, pose.y
+        if spot not in self._known:
+            z = self.sample.start_height_m or 0.0
+            self._known[spot] = min(self._simulator.geodesic((*spot, z), place) for place in viewpoints_of(self.sample))
+        return self._known[spot]
+
+    def to_go(self) -> list[float]:
+        """Return for each ghost the metres to it and on to the nearest viewpoint."""
+        return [ghost.place.distance_m + self.to_viewpoint(ghost.place.pose) for ghost in self.graph.ghosts]
+
+
+class PlacesEpisode:
+    """One question, at each moment with the graph of the places that can be chosen.
+
+    asked: the question, and after it others about the same scene, for which the same views are assessed and the same
+    places known; steps, metres: since the start; ended: whether the last step was used, or no place is left.
+    """
+
+    def __init__(self, simulator: Simulator, sample: Sample, robot: RobotModel, max_steps: int = 300,
+                 leg_m: float = 3.0, noise: NoiseConfig = NoiseConfig(), beside: Sequence[Sample] = ()) -> None:
+        """Begin the episode and look round. beside: other questions about the scene.
+
+        Raises BadPose, UnknownScene, BadQuestion.
+        """
+        self.sample, self._simulator, self._robot, self._leg_m = sample, simulator, robot, leg_m
+        self._floors, self._views, self._targets = MultiFloorMapper(robot=robot), SeenViews(noise), GoalList()
         self._navigator = AtomicNavigator(self._act, self._floors.grid, robot=robot, now=self._now,
-                                          pose=lambda: self._step.frame.pose, travelled=self._travelled)
+                                          pose=lambda: self.pose, travelled=self._travelled)
         self._step = begin_episode(simulator, EpisodeSetup.of(sample, robot))
+        self.asked = [AskedQuestion(one, self._targets, simulator) for one in (sample, *beside)]
         self._begun, self._max_steps = self._step, max_steps
         self._take()
         self._least_m = self.distance_m if sample.reference_metres is None else sample.reference_metres
         self._navigator.look_around(_DRIVE_S, self._allowance())
         self._look()
+
+    @property
+    def graph(self) -> TopoGraph:
+        """The places that can be chosen now."""
+        return self.asked[0].graph
+
+    @property
+    def pose(self) -> Pose2:
+        """Where the robot is."""
+        return self._step.frame.pose
 
     @property
     def steps(self) -> int:
@@ -105,12 +152,12 @@ class PlacesEpisode:
     @property
     def moves(self) -> int:
         """Number of places that were chosen."""
-        return self._builder.moves
+        return self.asked[0].builder.moves
 
     @property
     def distance_m(self) -> float:
-        """Geodesic distance to the nearest viewpoint, metres."""
-        return self.to_viewpoint(self._step.frame.pose)
+        """Geodesic distance to the nearest viewpoint, metres (privileged)."""
+        return self.asked[0].to_viewpoint(self.pose)
 
     @property
     def success(self) -> bool:
@@ -122,41 +169,29 @@ class PlacesEpisode:
         """Success weighted by the length of the path, if it stopped now."""
         return path_ratio(self._least_m, self.metres) if self.success else 0.0
 
-    def to_viewpoint(self, pose: Pose2) -> float:
-        """Return the geodesic distance from a pose to the nearest viewpoint, metres (privileged)."""
-        z = self._step.frame.map_from_base.xyz[2]
-        return min(self._simulator.geodesic((pose.x, pose.y, z), place) for place in viewpoints_of(self.sample))
-
-    def to_go(self) -> list[float]:
-        """Return for each ghost the metres to it and on to the nearest viewpoint (privileged)."""
-        return [ghost.place.distance_m + self.to_viewpoint(ghost.place.pose) for ghost in self.graph.ghosts]
-
     def drive(self, node: int) -> None:
         """Drive to a ghost, given by its node, until it was reached or cannot be, and look."""
-        self._builder.moves += 1
+        for asked in self.asked:
+            asked.builder.moves += 1
         ghost: Ghost | None = self.graph.ghosts[node - self.graph.first]
         while ghost is not None and self.steps < self._max_steps:
-            goal = self._builder.targets.aim(ghost.place, self._reach, self._leg_m)
+            goal = self._targets.aim(ghost.place, self._reach, self._leg_m)
             self._navigator.go_to(goal, _DRIVE_S, self._allowance())
             self._look()
-            ghost = self._builder.kept(self.graph)
+            ghost = self.asked[0].builder.kept(self.graph)
 
     def _look(self) -> None:
-        """Assess the new views, and build the graph of what is known now."""
-        new = self._views.since(len(self._assessments))
-        self._assessments += self._answerer.assess(self.question, new) if new else []
-        pose, grid = self._step.frame.pose, self._floors.grid()
-        situation = Situation(self.question, pose, grid, self._floors.frontiers(), tuple(self._assessments),
-                              self._regions)
-        self._reach = ReachableArea(grid, pose, self._robot.radius_m)
-        self._builder.targets.review(pose)
-        self.graph = self._builder.update(situation, self._reach)
+        """Learn for every question what the newest views say."""
+        self._reach = ReachableArea(self._floors.grid(), self.pose, self._robot.radius_m)
+        self._targets.review(self.pose)
+        for asked in self.asked:
+            asked.look(self._views, self.pose, self._floors, self._reach)
 
     def _act(self, action: Action) -> ActOutcome:
         if action is not Action.OBSERVE:
             self._step = self._simulator.act(action)
             self._take()
-        return ActOutcome(self._step.frame.pose, self._step.collided)
+        return ActOutcome(self.pose, self._step.collided)
 
     def _take(self) -> None:
         try:

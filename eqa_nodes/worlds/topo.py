@@ -98,7 +98,7 @@ class TopoEnv(QuestionsEnv):
                 "moves": episode.moves}
 
     def _observation(self, episode: PlacesEpisode) -> Observation:
-        given = input_of(episode.graph, episode.question)
+        given = input_of(episode.graph, episode.asked[0].question)
         return {"numbers": _padded(given.numbers, (MOST, FEATURES)), "names": _padded(given.names, (MOST, NAMED)),
                 "paths": _padded(given.paths, (MOST, MOST)), "words": given.words.copy()}
 

@@ -109,7 +109,7 @@ def test_the_teacher_drives_the_shortest_way_and_stops_near_the_answer(samples: 
     assert decisions[-1].wanted[0] == 1.0 and all(one.wanted[0] == 0.0 for one in decisions[:-1])
     assert all(one.wanted.sum() == pytest.approx(1.0) and not one.wanted[~one.open].any() for one in decisions)
     assert episode.distance_m <= 1.5 and episode.spl > 0.6
-    assert teach(episode).argmax() == 0
+    assert teach(episode.asked[0], episode.pose).argmax() == 0
 
     class Stops(GraphPlanner):
         def scores(self, given: PlannerInput) -> np.ndarray:

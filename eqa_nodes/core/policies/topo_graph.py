@@ -129,9 +129,9 @@ class GraphBuilder:
     and can be driven to straight; ghosts within 0.5 m are one, and seen floor within 1 m of a visited place is none.
     """
 
-    def __init__(self) -> None:
-        self.targets = GoalList()
-        self.moves = 0
+    def __init__(self, targets: GoalList | None = None) -> None:
+        """targets: the places that were looked at or are unreachable; None: none yet."""
+        self.targets, self.moves = targets or GoalList(), 0
         self._places, self._belief = VisitedPlaces(_VISITED_M), RoomBelief()
         self._floor: list[tuple[Pose2, int]] = []
         self._found: list[tuple[Pose2, int]] = []  # where a frontier was first seen, and when
