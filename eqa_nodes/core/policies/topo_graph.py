@@ -27,14 +27,14 @@ from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessme
 
 SECTORS = 12  # directions of a visited node that have a view of their own, as in ETPNav
 MOST = 64  # nodes of a graph, the state of stopping among them; the farthest ghosts are left out
-FEATURES = 22  # numbers of a node, in the order of _NUMBERS
 _SIGHT_M, _VOTES_M = 6.0, 2.5  # distance of a view to what it can show; radius in which a room is voted
 _GHOST_M, _NEAREST_M, _MERGE_M, _VISITED_M = 3.0, 0.25, 0.5, 1.0  # of seen floor, and below which nodes are one
 _STEPS, _PATHS_M = 10.0, 30.0  # scales of numbers of steps and of path lengths, those of ETPNav
 _TARGET_M = 2.0
-_NUMBERS = ("stop", "visited", "frontier", "floor", "path", "straight", "sine", "cosine", "heading", "unexplored",
+NUMBERS = ("stop", "visited", "frontier", "floor", "path", "straight", "sine", "cosine", "heading", "unexplored",
             "length", "worth", "share", "room", "unseen", "relevance", "enough", "target", "step", "here", "moves",
-            "explored")
+            "explored")  # of a node, in their order
+FEATURES = len(NUMBERS)
 
 
 @dataclass
@@ -199,7 +199,7 @@ class GraphBuilder:
                           *((g.place.pose.x, g.place.pose.y) for g in ghosts)])
         n, first = len(spots), 1 + len(visited)
         rows = np.zeros((n, FEATURES), np.float64)
-        column = {name: rows[:, k] for k, name in enumerate(_NUMBERS)}
+        column = {name: rows[:, k] for k, name in enumerate(NUMBERS)}
         column["stop"][0], column["visited"][1:first] = 1.0, 1.0
         column["here"][first - 1] = 1.0
         column["step"][1:first] = [(self.moves - node.step) / _STEPS for node in visited]

@@ -12,7 +12,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.policies.aqnav_policy import AqNavConfig, AqNavPolicy
 from eqa_nodes.core.policies.planner import GraphPlanner, PlannerInput, PlannerShape
 from eqa_nodes.core.policies.steering import ReachableArea
-from eqa_nodes.core.policies.topo_graph import _NUMBERS, FEATURES, MOST, GraphBuilder, TopoGraph
+from eqa_nodes.core.policies.topo_graph import FEATURES, MOST, NUMBERS, GraphBuilder, TopoGraph
 from eqa_nodes.core.types.floor import Frontier
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
@@ -31,7 +31,7 @@ class Told(GraphPlanner):
 
     def scores(self, given: PlannerInput) -> np.ndarray:
         """Return the test's score of each node."""
-        return np.array([self._score(dict(zip(_NUMBERS, row, strict=True))) for row in given.numbers.tolist()])
+        return np.array([self._score(dict(zip(NUMBERS, row, strict=True))) for row in given.numbers.tolist()])
 
 
 def graph_of(*views: object, builder: GraphBuilder | None = None, **known: object) -> TopoGraph:
@@ -43,7 +43,7 @@ def graph_of(*views: object, builder: GraphBuilder | None = None, **known: objec
 def node_of(graph: TopoGraph, frontier: Frontier) -> dict[str, float]:
     """Return the numbers of a frontier's node by name."""
     nodes = [k for k, ghost in enumerate(graph.ghosts) if ghost.frontier == frontier]
-    return dict(zip(_NUMBERS, graph.numbers[graph.first + nodes[0]].tolist(), strict=True))
+    return dict(zip(NUMBERS, graph.numbers[graph.first + nodes[0]].tolist(), strict=True))
 
 
 def farther_east(node: dict[str, float]) -> float:
@@ -77,7 +77,7 @@ def test_what_a_node_says_of_a_place() -> None:
     assert (east["sine"], east["cosine"]) == pytest.approx((0.0, 1.0), abs=1e-6) and west["cosine"] < -0.99
     assert (west["worth"], west["unseen"]) == (0.0, 1.0) and east["length"] == 0.5
     assert graph.names[graph.first + [g.frontier for g in graph.ghosts].index(TO_EAST)] == "kitchen"
-    stop = dict(zip(_NUMBERS, graph.numbers[0].tolist(), strict=True))
+    stop = dict(zip(NUMBERS, graph.numbers[0].tolist(), strict=True))
     assert (stop["stop"], stop["relevance"], stop["enough"]) == pytest.approx((1.0, 0.6, 0.4))
 
 
