@@ -18,7 +18,7 @@ from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.samples import Sample
-from eqa_nodes.worlds.places import AskedQuestion, PlacesEpisode
+from eqa_nodes.worlds.places import PlacesEpisode, WorldQuestion
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import DEFAULT, robot_of
 
@@ -62,7 +62,7 @@ class Shard(NamedTuple):
     planner: Path | None
 
 
-def teach(asked: AskedQuestion, pose: Pose2) -> np.ndarray:
+def teach(asked: WorldQuestion, pose: Pose2) -> np.ndarray:
     """Return the teacher's share of each node, (n,) float32: stop within STOP_M, else the shortest way over a ghost."""
     graph, wanted = asked.graph, np.zeros(len(asked.graph.open), np.float32)
     to_go = np.array(asked.to_go())

@@ -61,7 +61,7 @@ class SeenViews:
         return self._views[keyframe_id:]
 
 
-class AskedQuestion:
+class WorldQuestion:
     """A question with what the views say of it, and the graph of places that follows.
 
     graph: the places as they were known at the last look; distances are privileged.
@@ -117,7 +117,7 @@ class PlacesEpisode:
         self._navigator = AtomicNavigator(self._act, self._floors.grid, robot=robot, now=self._now,
                                           pose=lambda: self.pose, travelled=self._travelled)
         self._step = begin_episode(simulator, EpisodeSetup.of(sample, robot))
-        self.asked = [AskedQuestion(one, self._targets, simulator) for one in (sample, *beside)]
+        self.asked = [WorldQuestion(one, self._targets, simulator) for one in (sample, *beside)]
         self._begun, self._max_steps = self._step, max_steps
         self._take()
         self._least_m = self.distance_m if sample.reference_metres is None else sample.reference_metres

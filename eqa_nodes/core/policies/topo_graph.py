@@ -66,10 +66,10 @@ class VisitedPlaces:
                 node.views[round(view.pose.yaw / math.tau * SECTORS) % SECTORS] = view
         return here
 
-    def views(self) -> Views:
+    def views(self) -> NodeViews:
         """Return the views of all nodes."""
         pairs = [(node, view) for node in self.nodes for view in node.views.values()]
-        return Views([view for _, view in pairs], np.array([view.pose for _, view in pairs]).reshape(-1, 3),
+        return NodeViews([view for _, view in pairs], np.array([view.pose for _, view in pairs]).reshape(-1, 3),
                      np.array([(node.x, node.y) for node, _ in pairs]).reshape(-1, 2))
 
     def _at(self, pose: Pose2, step: int) -> VisitedNode:
@@ -80,7 +80,7 @@ class VisitedPlaces:
         return node
 
 
-class Views(NamedTuple):
+class NodeViews(NamedTuple):
     """The views of visited nodes, their poses (n, 3) and the positions of their nodes (n, 2)."""
 
     views: list[ViewAssessment]
@@ -174,6 +174,8 @@ class GraphBuilder:
         for frontier, place in pairs:
             if not any(same(place.pose, ghost.place.pose, _MERGE_M) for ghost in found):
                 found.append(Ghost(place, frontier, self._since(place.pose)))
+        if not found and not any(view.relevance > 0 for view in situation.assessments):
+            return []  # nothing is unknown, and nothing was seen that a nearer look could tell more about
         floor = []
         for pose, step in self._floor:
             place_or_none = reach.place(*pose)
@@ -232,7 +234,7 @@ class GraphBuilder:
         place = reach.place(node.x, node.y, 0.0)
         return place.distance_m if place is not None else _PATHS_M
 
-    def _promise(self, situation: Situation, spots: np.ndarray, views: Views, column: dict[str, np.ndarray]
+    def _promise(self, situation: Situation, spots: np.ndarray, views: NodeViews, column: dict[str, np.ndarray]
                  ) -> tuple[str, ...]:
         """Fill in what the views say of each place; return the name of its room."""
         targets = np.array([a.target for a in situation.assessments if a.target is not None]).reshape(-1, 2)

@@ -20,7 +20,7 @@ from eqa_nodes.core.policies.steering import (
     reachable_frontiers,
     same,
 )
-from eqa_nodes.core.policies.topo_graph import Views, VisitedPlaces, room_rank
+from eqa_nodes.core.policies.topo_graph import NodeViews, VisitedPlaces, room_rank
 from eqa_nodes.core.ranges import Positive, Share
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
@@ -123,7 +123,7 @@ class TopoPolicy(AnswersAtOnce):
                 nodes.append(place)
         return nodes
 
-    def _features(self, situation: Situation, place: ReachablePose, views: Views) -> NodeFeatures:
+    def _features(self, situation: Situation, place: ReachablePose, views: NodeViews) -> NodeFeatures:
         x, y, _ = place.pose
         towards = views.towards(x, y, self._c.sight_m)
         best = max(towards, key=lambda v: (v.worth, -v.keyframe_id), default=None)
