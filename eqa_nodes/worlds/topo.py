@@ -49,7 +49,7 @@ class TopoEnv(QuestionsEnv):
             "names": spaces.Box(0, BUCKETS - 1, (MOST, NAMED), np.int64),
             "paths": spaces.Box(0.0, 2.0, (MOST, MOST), np.float32),
             "words": spaces.Box(0, BUCKETS - 1, (WORDS,), np.int64)})
-        self._episode: PlacesEpisode | None = None
+        self._begun: PlacesEpisode | None = None
         self._over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -60,17 +60,18 @@ class TopoEnv(QuestionsEnv):
         """
         super().reset(seed=seed)
         sample, about = self.draw(options)
-        self._episode = PlacesEpisode(self._pool.get(sample.scene), sample, self._robot, self._max_steps)
+        self._begun = PlacesEpisode(self._pool.get(sample.scene), sample, self._robot, self._max_steps)
         self._over = False
-        return self._observation(self._episode), self._info(self._episode) | about
+        return self._observation(self._begun), self._info(self._begun) | about
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Drive to a node, or stop. Raises ResetNeeded before a reset and after the end, InvalidAction if masked."""
-        if self._episode is None or self._over:
+        if self._over:
             raise ResetNeeded("the episode has ended, or none was begun: call reset() first")
         if not self.action_space.contains(np.int64(action)) or not self.action_masks()[int(action)]:
             raise InvalidAction(f"the action is {action!r}: it must be 0 (stop) or a node that action_masks() allows")
-        episode, before_m, before = self._episode, self._episode.distance_m, self._episode.steps
+        episode = self.episode
+        before_m, before = episode.distance_m, episode.steps
         if action != 0:
             episode.drive(int(action))
         terminated, truncated = bool(action == 0), bool(action != 0 and episode.ended)
@@ -84,14 +85,19 @@ class TopoEnv(QuestionsEnv):
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are possible now, (64,) bool. Raises ResetNeeded before a reset."""
-        if self._episode is None:
+        return _padded(self.episode.graph.open, (MOST,))
+
+    @property
+    def episode(self) -> PlacesEpisode:
+        """The episode, for teachers (privileged). Raises ResetNeeded before a reset."""
+        if self._begun is None:
             raise ResetNeeded("no episode was begun: call reset() first")
-        return _padded(self._episode.graph.open, (MOST,))
+        return self._begun
 
     def close(self) -> None:
         """Release the simulators; a second call does nothing."""
         super().close()
-        self._episode = None
+        self._begun, self._over = None, True
 
     def _info(self, episode: PlacesEpisode) -> dict[str, Any]:
         return {"steps": episode.steps, "metres": episode.metres, "distance_m": episode.distance_m,

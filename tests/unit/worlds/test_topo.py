@@ -40,9 +40,8 @@ def world(samples: list[Sample]) -> Iterator[TopoEnv]:
 
 def nearest(world: TopoEnv) -> int:
     """Return the node over which the way to the answer is shortest."""
-    episode = world._episode
-    assert episode is not None
-    return episode.graph.first + int(np.argmin(episode.asked[0].to_go()))
+    asked = world.episode.asked[0]
+    return asked.graph.first + int(np.argmin(asked.to_go()))
 
 
 def test_it_is_registered_and_passes_the_checks_of_the_interface(samples: list[Sample]) -> None:
