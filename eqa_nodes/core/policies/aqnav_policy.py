@@ -26,6 +26,7 @@ class AqNavConfig:
 
     leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
     moves: Counted = setting(15, "Number of places after which it stops where stopping scored best.")
+    stop: float = setting(0.0, "Added to the score of stopping: the agent also ends a search when an answer is sure.")
     planner: str = setting("", "File of a planner that `eqa learn aqnav` wrote, empty for that of the package.")
 
     def __post_init__(self) -> None:
@@ -66,6 +67,7 @@ class AqNavPolicy(AnswersAtOnce):
         ended = self._builder.targets.review(situation.pose)
         graph = self._builder.update(situation, reach)
         scores = self._planner.scores(input_of(graph, situation.question))
+        scores[0] += self._c.stop
         options = [ScoredPlace(ghost.place, float(score), "frontier" if ghost.frontier else "floor", "a place")
                    for ghost, score in zip(graph.ghosts, scores[graph.first:], strict=True)]
         kept = self._builder.targets.kept(options)
