@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eqa_nodes.cli.options import FOLDER, option
 
 if TYPE_CHECKING:
+    from eqa_nodes.core.types.samples import Sample
     from eqa_nodes.learn.perceiver_run import CurvePoint, PerceiverRun
     from eqa_nodes.learn.training import TrainingConfig
 
@@ -40,13 +41,7 @@ class LearnPerceiver:
 
     def run(self) -> int:
         """Draw, train, write the weights; print what was measured."""
-        import importlib.util
-
-        from eqa_nodes.core.errors import MissingExtra
-
-        for name in ("torch", "onnx"):
-            if importlib.util.find_spec(name) is None:
-                raise MissingExtra(name, "learn")
+        _need("torch", "onnx")
         from rich.console import Console
 
         from eqa_nodes.learn.perceiver_run import draw_all, finish
@@ -75,6 +70,79 @@ class LearnPerceiver:
                             ViewsConfig(cameras, max(1, self.views // cameras), self.seed),
                             _training(self.steps, self.batch, self.seed, bool(self.start)), self.device, self.workers,
                             self.start)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnAqNav:
+    """Trains the planner of the policy aqnav by imitation: a teacher that knows the shortest way labels the decisions
+    that it and the planner meet by turns. Writes aqnav.npz, which explorer.params.aqnav.planner takes. The same command
+    continues an interrupted run.
+    """
+
+    out: Path = option(Path("runs/aqnav"), "folder of the run: decisions, checkpoint, curves and planners",
+                       metavar="DIR", writes=FOLDER)
+    questions: str = option("1200", "questions to train on: how many of the houses 0 to 899, or a file of samples",
+                            metavar="N|FILE")
+    validation: str = option("60", "questions to validate with: how many of the houses 900 to 999, or a file",
+                             metavar="N|FILE")
+    rounds: int = option(6, "number of rounds: each gathers episodes, and trains on all that were gathered",
+                         metavar="N")
+    episodes: int = option(350, "number of episodes of a round", metavar="N")
+    batches: int = option(700, "number of batches of a round, of 32 decisions", metavar="N")
+    seed: int = option(0, "seed of weights, questions, episodes and order", metavar="N")
+    workers: int = option(2, "number of processes that drive episodes", metavar="N")
+
+    def run(self) -> int:
+        """Train; print a line for each round; the curves also go to TensorBoard where it is installed."""
+        _need("torch", "gymnasium")
+        from rich.console import Console
+
+        from eqa_nodes.learn.planner_training import ImitationConfig, ImitationRun
+
+        console = Console(highlight=False)
+        config = ImitationConfig(self.rounds, self.episodes, self.batches, seed=self.seed)
+        with console.status("choosing questions"):
+            samples, validation = self._asked(self.questions, False), self._asked(self.validation, True)
+        run = ImitationRun(self.out, samples, validation, config, self.workers)
+        console.print(f"{len(samples)} questions to train on, {len(validation)} to validate with", markup=False)
+        board, history = _board(self.out / "tensorboard"), [one.loss for one in run.results]
+        try:
+            for one in run.rounds():
+                history.append(one.loss)
+                if board is not None:
+                    for name, value in one._asdict().items():
+                        board.add_scalar(f"aqnav/{name}", value, one.round)
+                line = (f"round {one.round + 1}/{config.rounds}  {one.seconds:5.0f} s  {one.decisions:>6} decisions  "
+                        f"loss {one.loss:.3f} {_curve(history)}  agreed {100 * one.agreed:.0f} %  validation: "
+                        f"SPL {one.spl:.2f}, success {100 * one.success:.0f} %, {one.steps:.0f} steps")
+                console.print(line, markup=False, soft_wrap=True)
+        except KeyboardInterrupt:
+            console.print("interrupted: the same command continues after the last round")
+            raise
+        if board is not None:
+            board.close()
+        console.print(f"written: {run.best_file}; use it with --policy aqnav and the parameter "
+                      f"explorer.params.aqnav.planner:={run.best_file}", markup=False)
+        return 0
+
+    def _asked(self, chosen: str, held_out: bool) -> list[Sample]:
+        from eqa_nodes.bench.datasets import open_dataset
+        from eqa_nodes.bench.samples import read_samples
+
+        found = read_samples(Path(chosen)) if not chosen.isdigit() else open_dataset(
+            "house", split="validation" if held_out else "train", limit=int(chosen), seed=self.seed)
+        return [sample for sample in found if sample.needs_exploration]
+
+
+def _need(*names: str) -> None:
+    """Raise MissingExtra if a library that training needs is not installed."""
+    import importlib.util
+
+    from eqa_nodes.core.errors import MissingExtra
+
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            raise MissingExtra(name, "learn")
 
 
 def _training(steps: int, batch: int, seed: int, begun: bool) -> TrainingConfig:

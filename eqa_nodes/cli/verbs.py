@@ -79,7 +79,8 @@ VERBS = (
         Verb("backup", "copy it as it is now, also while a robot writes it", "memory:BackupMemory"),
         Verb("restore", "put a backup back", "memory:RestoreMemory"))),
     Verb("learn", "train the networks that the stack ships with", verbs=(
-        Verb("perceiver", "the small network that finds objects in images with depth", "learn:LearnPerceiver"),)),
+        Verb("perceiver", "the small network that finds objects in images with depth", "learn:LearnPerceiver"),
+        Verb("aqnav", "the planner that chooses where to look next", "learn:LearnAqNav"))),
     Verb("replay", "play an episode history to the graph as a live robot would, and ask", "replay:Replay"),
     Verb("doctor", "check this machine, a running robot, or a bag", "doctor:Doctor",
          epilog="exit codes: 0 ok or warnings, 1 an error (with --strict a warning too), 2 wrong use or a named error"),

@@ -186,8 +186,8 @@ class ExplorerSettings(Settings):
 
     robot: RobotModel = setting(RobotModel(), reads=("radius_m", "stairs"))
     policy: str = setting(DEFAULT_POLICY,
-        "Exploration policy: random | frontier | goal | fine | snapshot | topo | best | express, a name that an "
-        "installed package registers, or package.module:Class.", live=QUESTION)
+        "Exploration policy: random | frontier | goal | fine | snapshot | topo | aqnav | best | express, a name that "
+        "an installed package registers, or package.module:Class.", live=QUESTION)
     params: Any = group(policy_parameters, live=QUESTION)  # one group per policy, by its name
 
     def __post_init__(self) -> None:

@@ -23,6 +23,7 @@ POLICIES = Registry("policy", "eqa_nodes.policies", {
     "frontier": "eqa_nodes.core.policies.frontier_policy:FrontierPolicy",
     "snapshot": "eqa_nodes.core.policies.snapshot_policy:SnapshotPolicy",
     "topo": "eqa_nodes.core.policies.topo_policy:TopoPolicy",
+    "aqnav": "eqa_nodes.core.policies.aqnav_policy:AqNavPolicy",
     "best": "eqa_nodes.core.policies.best_policy:BestPolicy",
     "express": "eqa_nodes.core.policies.express_policy:ExpressPolicy",
 }, PolicyTraits())

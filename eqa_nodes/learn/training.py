@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from pickle import UnpicklingError
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from eqa_nodes.core.errors import ConfigError, ModelError
+from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.ranges import Counted, Positive, Share, check_ranges
 from eqa_nodes.core.settings import setting
+from eqa_nodes.learn.checkpoints import read_checkpoint, write_checkpoint
 from eqa_nodes.learn.network import PerceiverNetwork, Sizes, of_pixels, pooled
 from eqa_nodes.learn.pool import Batch, Vocabulary, batches, vocabulary_of
 from eqa_nodes.learn.training_inputs import augmented, plain, smaller
 from eqa_nodes.learn.views import FIELDS
 
-FORMAT = 1
 _WEIGHTS = (0.5, 0.3, 0.2, 0.3, 0.2)  # of the heads' losses, by FIELDS; the pixels' loss has 1
 _SAMPLED, _COARSELY = 2048, 256  # pixels of a view whose kind counts in a step, and those of each coarser level
 _COARSE = 0.5  # weight of the coarser levels' loss
@@ -82,7 +80,7 @@ class Training:
         self.folder, self.config, self.step = folder, config, 0
         self._device = torch.device(device)
         self._file = folder / "checkpoint.pt"
-        stored = self._stored()
+        stored = read_checkpoint(self._file, config, self._device)
         self.vocabulary = Vocabulary(**stored["vocabulary"]) if stored else vocabulary_of(files)
         torch.manual_seed(config.seed)
         sizes = Sizes(*map(len, self.vocabulary.names()))
@@ -98,30 +96,10 @@ class Training:
         self._possible = possible_states(self.vocabulary).to(self._device)
         self._batches = batches(files, self.vocabulary, config.batch, config.seed, self.step)
 
-    def _stored(self) -> dict[str, Any] | None:
-        if not self._file.exists():
-            return None
-        try:
-            stored: dict[str, Any] = torch.load(self._file, map_location=self._device, weights_only=True)
-        except (OSError, RuntimeError, ValueError, EOFError, UnpicklingError) as error:
-            raise ConfigError(f"{self._file} cannot be read ({type(error).__name__}): delete it, and the training "
-                              "begins again, or choose another folder") from error
-        if stored.get("format") != FORMAT:
-            raise ConfigError(f"{self._file} has format {stored.get('format')}, and this version continues format "
-                              f"{FORMAT}: choose another folder")
-        if stored["config"] != asdict(self.config):
-            raise ConfigError(f"{self._file} was begun with {stored['config']}: continue with the same settings, or "
-                              "choose another folder")
-        return stored
-
     def save(self) -> None:
         """Write the checkpoint; the one before it is there until the new one is complete."""
-        part = self._file.with_suffix(".part")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        torch.save({"format": FORMAT, "config": asdict(self.config), "vocabulary": asdict(self.vocabulary),
-                    "network": self.network.state_dict(), "averaged": self.averaged.state_dict(),
-                    "optimiser": self._optimiser.state_dict(), "step": self.step}, part)
-        os.replace(part, self._file)
+        write_checkpoint(self._file, self.config, vocabulary=asdict(self.vocabulary), network=self.network.state_dict(),
+                         averaged=self.averaged.state_dict(), optimiser=self._optimiser.state_dict(), step=self.step)
 
     def steps(self) -> Iterator[tuple[int, Losses]]:
         """Yield the number of each step that is left, after it is done, and its losses."""

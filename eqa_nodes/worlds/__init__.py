@@ -13,7 +13,8 @@ except ImportError as error:
 
     raise MissingExtra("gymnasium", "worlds") from error
 
-HOUSE = "eqa/House-v0"  # name of the environment
+HOUSE, TOPO = "eqa/House-v0", "eqa/HouseTopo-v0"  # names of the environments
 
 if HOUSE not in gymnasium.registry:
     gymnasium.register(HOUSE, "eqa_nodes.worlds.house:HouseEnv")
+    gymnasium.register(TOPO, "eqa_nodes.worlds.topo:TopoEnv")

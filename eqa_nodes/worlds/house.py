@@ -10,35 +10,29 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import InvalidAction, ResetNeeded
 
-from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.metrics.formulas import SUCCESS_RADIUS_M, path_ratio
-from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.core.types.geometry import Point, Pose2, wrap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame
-from sim_bridge.registry import SimulatorPool
+from eqa_nodes.worlds.questions import SLACK, STOPPED, Observation, QuestionsEnv, nearer, viewpoints_of
 from sim_bridge.robots import DEFAULT, robot_of
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step, begin_episode
 
-Observation: TypeAlias = dict[str, Any]
-
 STOP = 0  # the action that ends an episode; the others have the numbers of Action
-SLACK, STOPPED = 0.01, 2.5  # cost of a step, and factor of SPL
 _LONGEST = 2000  # characters of a question or of directions
 _CHARACTERS = "".join(map(chr, [*range(32, 127), *range(160, 384), 0x2018, 0x2019, 0x201C, 0x201D, 0x2013, 0x2026]))
 
 
-class HouseEnv(gymnasium.Env[Observation, np.int64]):
+class HouseEnv(QuestionsEnv):
     """Episodes of questions that need exploration, in any simulator that renders them.
 
     Actions: 0 stop, 1 move forward, 2 turn left, 3 turn right, 4 look up, 5 look down. Observations:
@@ -58,25 +52,16 @@ class HouseEnv(gymnasium.Env[Observation, np.int64]):
     def __init__(self, questions: str | Path | Sequence[Sample] = "house", split: str = "train", count: int = 200,
                  image: tuple[int, int] = (64, 48), color: bool = True, labels: bool = False, texts: bool = True,
                  max_steps: int = 300, robot: str = DEFAULT, render_mode: str | None = None) -> None:
-        """questions: name of a data set, `samples.jsonl` of a run, or samples; split, count: of a data set.
-
-        Raises ConfigError for an unknown data set or robot, an empty split, and numbers out of range.
-        """
-        if max_steps < 1 or count < 1:
-            raise ConfigError(f"max_steps is {max_steps} and count {count}: both must be at least 1")
+        """questions, split, count, max_steps: as for QuestionsEnv. Raises ConfigError, also for an unknown robot."""
+        super().__init__(questions, split, count, max_steps)
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ConfigError(f"render_mode is {render_mode!r}: it must be rgb_array or None")
-        self._samples = [s for s in _samples(questions, split, count) if s.scene and _viewpoints(s)]
-        if not self._samples:
-            raise ConfigError(f"{questions!r} ({split}) has no question with a scene and a place from which its answer "
-                              "is seen: choose another data set or split")
         width, height = image
         camera = CameraModel(width=width, height=height, color=color)
         self._robot = replace(robot_of(robot), camera=camera)
-        self._labels, self._texts, self._max_steps, self.render_mode = labels, texts, max_steps, render_mode
+        self._labels, self._texts, self.render_mode = labels, texts, render_mode
         self.action_space = spaces.Discrete(len(Action))
         self.observation_space = _space(width, height, labels, texts)
-        self._pool = SimulatorPool()
         self._step: Step | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -86,18 +71,13 @@ class HouseEnv(gymnasium.Env[Observation, np.int64]):
         Raises BadPose, UnknownScene, ConfigError for a number that no question has.
         """
         super().reset(seed=seed)
-        number = (options or {}).get("question")
-        number = int(self.np_random.integers(len(self._samples))) if number is None else int(number)
-        if not 0 <= number < len(self._samples):
-            raise ConfigError(f"there is no question {number}: choose one from 0 to {len(self._samples) - 1}")
-        self._sample = self._samples[number]
+        self._sample, about = self.draw(options)
         self._simulator: Simulator = self._pool.get(self._sample.scene)
         self._step = begin_episode(self._simulator, EpisodeSetup.of(self._sample, self._robot))
         self._start, self._ended = self._step.frame.pose, False
         self._before_m, self._begun_m, self._begun_steps = self._distance(), self._step.metres, self._step.steps
         self._least_m = self._sample.reference_metres if self._sample.reference_metres is not None else self._before_m
-        info = self._info() | {"id": self._sample.id, "scene": self._sample.scene, "question": self._sample.question,
-                               "instruction": self._sample.instruction, "number": number}
+        info = self._info() | about
         if self._labels:
             info["kinds"] = {i: label.kind for i, label in self._simulator.labels().items()}
         return self._observation(), info
@@ -113,7 +93,7 @@ class HouseEnv(gymnasium.Env[Observation, np.int64]):
         if not terminated:
             self._step = self._simulator.act(Action(int(action)))
         distance = self._before_m if self._step.metres == at_m else self._distance()
-        reward += self._before_m - distance if math.isfinite(distance) and math.isfinite(self._before_m) else 0.0
+        reward += nearer(self._before_m, distance)
         self._before_m = distance
         info = self._info()
         truncated = not terminated and info["steps"] >= self._max_steps
@@ -130,7 +110,7 @@ class HouseEnv(gymnasium.Env[Observation, np.int64]):
 
     def close(self) -> None:
         """Release the simulators; a second call does nothing."""
-        self._pool.close()
+        super().close()
         self._step = None
 
     @property
@@ -141,7 +121,7 @@ class HouseEnv(gymnasium.Env[Observation, np.int64]):
 
     def _distance(self) -> float:
         pose, z = self._frame.pose, self._frame.map_from_base.xyz[2]
-        return min(self._simulator.geodesic((pose.x, pose.y, z), place) for place in _viewpoints(self._sample))
+        return min(self._simulator.geodesic((pose.x, pose.y, z), place) for place in viewpoints_of(self._sample))
 
     def _info(self) -> dict[str, Any]:
         assert self._step is not None
@@ -159,19 +139,6 @@ class HouseEnv(gymnasium.Env[Observation, np.int64]):
         if self._texts:
             found |= {"question": _text(self._sample.question), "instruction": _text(self._sample.instruction)}
         return found
-
-
-def _samples(questions: str | Path | Sequence[Sample], split: str, count: int) -> list[Sample]:
-    if not isinstance(questions, str | Path):
-        return list(questions)[:count]
-    file = Path(questions)
-    if file.suffix == ".jsonl" or file.is_file():
-        return read_samples(file)[:count]
-    return open_dataset(str(questions), split=split, limit=count)
-
-
-def _viewpoints(sample: Sample) -> tuple[Point, ...]:
-    return sample.viewpoints or ((sample.target,) if sample.target is not None else ())
 
 
 def _space(width: int, height: int, labels: bool, texts: bool) -> spaces.Dict:

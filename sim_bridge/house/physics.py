@@ -217,6 +217,7 @@ class _PathGraph:
         n = len(self._points)
         self._graph = sparse.csr_array((length[ok], (i[ok], j[ok])), shape=(n, n))
         self._area = csgraph.connected_components(self._graph, directed=False)[1]
+        self._x = np.ascontiguousarray(self._points[:, 0])
         self._tree = lru_cache(maxsize=32)(self._predecessors)
 
     def _predecessors(self, source: int) -> np.ndarray:
@@ -239,11 +240,12 @@ class _PathGraph:
 
     def _nearest(self, p: Point) -> dict[int, tuple[float, int]]:
         """Return, by connected area, the distance and index of its node nearest to p, within SNAP_M."""
-        distance = np.hypot(self._points[:, 0] - p[0], self._points[:, 1] - p[1])
+        near = np.flatnonzero(np.abs(self._x - p[0]) <= SNAP_M)
+        distance = np.hypot(self._points[near, 0] - p[0], self._points[near, 1] - p[1])
         nearest: dict[int, tuple[float, int]] = {}
-        for node in np.nonzero(distance <= SNAP_M)[0]:
+        for node, off in zip(near[distance <= SNAP_M].tolist(), distance[distance <= SNAP_M].tolist(), strict=True):
             area = int(self._area[node])
-            nearest[area] = min(nearest.get(area, (math.inf, -1)), (float(distance[node]), int(node)))
+            nearest[area] = min(nearest.get(area, (math.inf, -1)), (off, node))
         return nearest
 
 

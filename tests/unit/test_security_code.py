@@ -48,8 +48,8 @@ ALLOWED = Counter({
     ("eqa_nodes/recordings/formats/agent_state.py", "import pickle"): 1,  # an unpickler with its own table of classes
     ("eqa_nodes/bench/published_writing.py", "import pickle"): 1,  # numbers and texts are written for others' scorers
     ("eqa_nodes/bench/readers/hm_eqa.py", "literal_eval"): 1,  # values only, of a text of bounded length
-    ("eqa_nodes/learn/training.py", "import pickle"): 1,  # its error, which torch.load raises
-    ("eqa_nodes/learn/training.py", "torch.load"): 1,  # with weights_only: tensors, numbers and texts
+    ("eqa_nodes/learn/checkpoints.py", "import pickle"): 1,  # its error, which torch.load raises
+    ("eqa_nodes/learn/checkpoints.py", "torch.load"): 1,  # with weights_only: tensors, numbers and texts
     ("eqa_nodes/perception/class_names.py", "literal_eval"): 1,  # the same, names in the metadata of a model
 })
 

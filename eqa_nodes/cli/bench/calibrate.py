@@ -36,7 +36,7 @@ class Calibrate:
     check: str = option("", "calibration to check, instead of fitting one (default: fit)", metavar="NAME|FILE")
     risk: tuple[float, ...] = option((), "with --check: accepted shares of wrong answers, 0..1, each run with real "
                                      "stops (default: none)", type=_numbers, metavar="R,R,..")
-    split: str = option("train", "part of the houses", choices=("train", "test"))
+    split: str = option("train", "part of the houses", choices=("train", "validation", "test"))
     questions: int = option(90, "how many questions", metavar="N")
     seed: int = option(0, "seed of the choice of houses (default: 0)")
     noise: tuple[str, ...] = option(("none", "moderate", "heavy", "severe"), "noise of the labels", type=names_of,

@@ -32,7 +32,7 @@ class Explore:
                                     metavar="NAME,..")
     ablations: bool = flag("also run the policy best with each of its parts disabled")
     dataset: str = option("house", "house, or house-multi: questions over two rooms", choices=("house", "house-multi"))
-    split: str = option("test", "part of the houses", choices=("train", "test"))
+    split: str = option("test", "part of the houses", choices=("train", "validation", "test"))
     questions: int = option(200, "how many questions", metavar="N")
     seed: int = option(0, "seed of the choice of houses (default: 0)")
     max_steps: int = option(400, "maximum atomic actions of an episode", type=whole_or_none)

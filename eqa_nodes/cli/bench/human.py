@@ -45,7 +45,7 @@ class Human:
                        choices=(ACTIVE, EM, TASKS))
     dataset: str = option("house", "data set, as of `eqa bench run` and `eqa bench tasks`", complete=listed("READERS"))
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
-    split: str = option("", "part of the data set (house: train or test; default: test)")
+    split: str = option("", "part of the data set (house: train, validation or test; default: test)")
     questions: int = option(20, "how many questions, 0 = all", metavar="N")
     seed: int = option(0, "seed of the order of houses (default: 0)")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)

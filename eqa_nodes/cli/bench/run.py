@@ -80,7 +80,7 @@ class Run:
     dataset: str = option("house", "house, house-floors, house-measure, house-multi, house-people, "
                           "house-weeks, openeqa, hm-eqa, express, exploraqa, laeqa", complete=listed("READERS"))
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
-    split: str = option("", "part of the data set (house: train or test; default: test)")
+    split: str = option("", "part of the data set (house: train, validation or test; default: test)")
     questions: int | None = option(None, "how many questions, 0 = all (default: all of a published data set, 20 of one "
                                    "that is generated)", type=from_zero, metavar="N")
     seed: int = option(0, "seed of the order of houses (default: 0)")

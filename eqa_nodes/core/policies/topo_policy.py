@@ -1,66 +1,32 @@
-"""Exploration on a topological map, as in AQ-Nav (ExploraQA)."""
+"""Exploration on a topological map, as in AQ-Nav (ExploraQA), with a score by hand; `aqnav` is the trained one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
-from eqa_nodes.core.policies.belief import RoomBelief, rank_of
+from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     GoalList,
     ReachableArea,
     ReachablePose,
     ScoredPlace,
-    all_facing,
     decision_for,
     lower_score,
     reachable_frontiers,
     same,
 )
+from eqa_nodes.core.policies.topo_graph import NodeViews, VisitedPlaces, room_rank
 from eqa_nodes.core.ranges import Positive, Share
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision
-from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.questions import Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
-
-_SECTORS = 12
-
-
-@dataclass
-class VisitedNode:
-    """A visited place, with the newest view in each of 12 directions (sector -> view)."""
-
-    x: float
-    y: float
-    views: dict[int, ViewAssessment] = field(default_factory=dict)
-
-
-class _Views(NamedTuple):
-    """The views of all visited nodes, their poses (n, 3) and the positions of their nodes (n, 2)."""
-
-    views: list[ViewAssessment]
-    poses: np.ndarray
-    nodes: np.ndarray
-
-    @staticmethod
-    def of(nodes: Sequence[VisitedNode]) -> _Views:
-        pairs = [(n, v) for n in nodes for v in n.views.values()]
-        return _Views([v for _, v in pairs], np.array([v.pose for _, v in pairs]).reshape(-1, 3),
-                      np.array([(n.x, n.y) for n, _ in pairs]).reshape(-1, 2))
-
-    def towards(self, x: float, y: float, sight_m: float) -> list[ViewAssessment]:
-        """Return the views from nodes at most sight_m away that face a point within 30 degrees."""
-        off = np.hypot(self.nodes[:, 0] - x, self.nodes[:, 1] - y)
-        looks = (off > 0.3) & (off <= sight_m) & (all_facing(self.poses, x, y) <= math.pi / 6)
-        return [self.views[i] for i in np.flatnonzero(looks).tolist()]
 
 
 class NodeFeatures(NamedTuple):
@@ -122,19 +88,18 @@ class TopoPolicy(AnswersAtOnce):
     def reset(self, seed: int) -> None:
         """Reset for a new question."""
         self._targets, self._belief = GoalList(), RoomBelief()
-        self._nodes: list[VisitedNode] = []
-        self._read: set[int] = set()
+        self._visited = VisitedPlaces(self._c.merge_m)
 
     def decide(self, situation: Situation) -> Decision:
         """Return a leg to the best node, or no goal if none is left or stopping scores higher."""
         reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         self._belief.update(situation.assessments)
-        self._visit(situation)
+        self._visited.visit(situation)
         ended = self._targets.review(situation.pose)
-        views = _Views.of(self._nodes)
+        views = self._visited.views()
         nodes = [ScoredPlace(place, self._score(self._features(situation, place, views)), "unvisited", "a node")
                  for place in self._unvisited(situation, reach)]
-        marks = tuple(Candidate(n.x, n.y, 1.0, "visited") for n in self._nodes)
+        marks = tuple(Candidate(n.x, n.y, 1.0, "visited") for n in self._visited.nodes)
         kept = self._targets.kept(nodes)
         chosen = kept or max(nodes, key=lambda node: node.score, default=None)
         keyframes = f"{len(keyframes_for(situation.assessments, self._c.beta))} keyframes bear on the question"
@@ -148,21 +113,6 @@ class TopoPolicy(AnswersAtOnce):
                   f"{chosen.place.distance_m:.1f} m away, out of {len(nodes)}; {keyframes}")
         return decision_for(goal, reason, chosen, nodes, lower_score)._replace(marks=marks)
 
-    def _visit(self, situation: Situation) -> None:
-        """Add a node at the robot's position unless one is near, and attach new views to their nodes."""
-        self._node_at(situation.pose)
-        for view in situation.assessments:
-            if view.keyframe_id not in self._read:
-                self._read.add(view.keyframe_id)
-                self._node_at(view.pose).views[round(view.pose.yaw / (2 * math.pi) * _SECTORS) % _SECTORS] = view
-
-    def _node_at(self, pose: Pose2) -> VisitedNode:
-        node = min(self._nodes, key=lambda n: math.hypot(n.x - pose.x, n.y - pose.y), default=None)
-        if node is None or math.hypot(node.x - pose.x, node.y - pose.y) > self._c.merge_m:
-            node = VisitedNode(pose.x, pose.y)
-            self._nodes.append(node)
-        return node
-
     def _unvisited(self, situation: Situation, reach: ReachableArea) -> list[ReachablePose]:
         """Return the places of frontiers, one per `merge_m`, the nearest to the robot first."""
         found = sorted((p for _, p in reachable_frontiers(reach, situation.frontiers, self._targets)),
@@ -173,19 +123,15 @@ class TopoPolicy(AnswersAtOnce):
                 nodes.append(place)
         return nodes
 
-    def _features(self, situation: Situation, place: ReachablePose, views: _Views) -> NodeFeatures:
+    def _features(self, situation: Situation, place: ReachablePose, views: NodeViews) -> NodeFeatures:
         x, y, _ = place.pose
         towards = views.towards(x, y, self._c.sight_m)
         best = max(towards, key=lambda v: (v.worth, -v.keyframe_id), default=None)
-        room = self._room(situation.regions, self._belief.at(situation.grid, x, y, self._c.votes_m))
+        room = room_rank(situation.regions, self._belief.at(situation.grid, x, y, self._c.votes_m))
         if best is None:
             return NodeFeatures(0.0, 0.0, room, 1.0, place.distance_m)
         nearest = min(best.places, key=lambda p: math.hypot(p.x - x, p.y - y), default=None)
         return NodeFeatures(best.worth, nearest.weight if nearest else 0.0, room, 0.0, place.distance_m)
-
-    def _room(self, regions: Sequence[RankedRegion], votes: dict[str, float]) -> float:
-        total = sum(votes.values())
-        return sum(rank_of(name, regions) * votes[name] for name in sorted(votes)) / total if total else 0.0
 
 
 def keyframes_for(assessments: Sequence[ViewAssessment], beta: float = 0.5) -> list[int]:

@@ -16,7 +16,7 @@ from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.grounding import Grounding
 from sim_bridge.house.world import SEEDS, world
 
-SPLITS = {"train": range(1000), "test": range(1000, SEEDS)}
+SPLITS = {"train": range(900), "validation": range(900, 1000), "test": range(1000, SEEDS)}
 _SHORT = dict(zip(CATEGORIES, ("object", "attribute", "state", "place", "spatial", "function", "world"), strict=True))
 _TRIES = 12
 _TRIED = tuple(CATEGORIES[i] for i in (3, 1, 0, 2, 5, 4, 6))  # order of example questions for people

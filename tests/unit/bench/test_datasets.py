@@ -229,7 +229,7 @@ def test_house() -> None:
     assert one == open_dataset("house", limit=1, seed=3)[0] != open_dataset("house", limit=1, seed=4)[0]
     assert one.start and one.target and one.reference_metres
     assert one.scene.startswith("house:") and one.metadata["split"] == "test"
-    with pytest.raises(ConfigError, match="unknown split 'val': known are test, train"):
+    with pytest.raises(ConfigError, match="unknown split 'val': known are test, train, validation"):
         open_dataset("house", split="val")
 
 

@@ -103,8 +103,8 @@ def test_a_broken_package_is_named_when_it_is_asked_for_and_listing_goes_on(site
 
 
 def test_an_unknown_name_lists_the_known_ones_and_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match=r"unknown policy 'bst' \(did you mean best\?\): known are best, .*topo; "
-                       r".*package\.module:Class"):
+    with pytest.raises(ConfigError, match=r"unknown policy 'bst' \(did you mean best\?\): known are aqnav, best, "
+                       r".*topo; .*package\.module:Class"):
         POLICIES.check("bst")
     monkeypatch.setattr("eqa_nodes.core.registry.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"openai \(pip install 'eqa-nodes\[vlm\]'\), scripted, simulated, trans"):

@@ -22,7 +22,8 @@ from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.samples import write_samples
 from eqa_nodes.core.errors import ConfigError, UnknownScene
 from eqa_nodes.core.types.samples import Sample
-from eqa_nodes.worlds.house import SLACK, STOP, STOPPED, HouseEnv
+from eqa_nodes.worlds.house import STOP, HouseEnv
+from eqa_nodes.worlds.questions import SLACK, STOPPED
 
 FORWARD, LEFT = 1, 2
 

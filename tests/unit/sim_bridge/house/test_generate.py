@@ -108,7 +108,7 @@ def test_same_seed_same_house(houses: list[House]) -> None:
     assert generate_house(SEEDS[3]) == houses[3]
     assert generate_house(SEEDS[3]) != houses[4]
     assert not set(SPLITS["train"]) & set(SPLITS["test"])
-    assert set(SEEDS) <= {*SPLITS["train"], *SPLITS["test"]}
+    assert set(SEEDS) <= {*SPLITS["train"], *SPLITS["validation"], *SPLITS["test"]}
 
 
 def test_ids_are_unique_and_references_hold(houses: list[House]) -> None:

@@ -1,0 +1,114 @@
+"""AQ-Nav (ExploraQA, 4): a trained planner chooses where to go on a topological map, and when to stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.policies.planner import GraphPlanner, best_of, input_of
+from eqa_nodes.core.policies.steering import AnswersAtOnce, ReachableArea, ScoredPlace, decision_for, lower_score
+from eqa_nodes.core.policies.topo_graph import GraphBuilder, TopoGraph
+from eqa_nodes.core.ranges import Counted, Positive, check_ranges
+from eqa_nodes.core.settings import setting
+from eqa_nodes.core.traits import PolicyTraits
+from eqa_nodes.core.types.floor import Candidate, Decision
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.robot import RobotModel
+
+
+@dataclass(frozen=True)
+class AqNavConfig:
+    """Settings of the trained AQ-Nav."""
+
+    leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
+    moves: Counted = setting(15, "Number of places after which it stops where stopping scored best.")
+    stop: float = setting(0.0, "Added to the score of stopping: the agent also ends a search when an answer is sure.")
+    planner: str = setting("", "File of a planner that `eqa learn aqnav` wrote, empty for that of the package.")
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "aqnav")
+
+
+class StoppingPlace(NamedTuple):
+    """A place where the robot decided, and how stopping there compared with the best place to go to."""
+
+    pose: Pose2
+    lead: float
+
+
+class AqNavPolicy(AnswersAtOnce):
+    """Drives to the ghost that the planner scores best, and decides again when it got there; stops if that scores best.
+
+    After `moves` places it goes back to where stopping scored best, as the paper's navigator does.
+    """
+
+    traits = PolicyTraits(config=AqNavConfig, calls=13.6, steps=120)
+
+    def __init__(self, config: AqNavConfig | None = None, robot: RobotModel = RobotModel(),
+                 planner: GraphPlanner | None = None) -> None:
+        """planner: None = that of the configuration. Raises ConfigError if its file is missing or of another kind."""
+        self._c, self._radius_m = config or AqNavConfig(), robot.radius_m
+        self._planner = planner or (GraphPlanner.load(Path(self._c.planner)) if self._c.planner else
+                                    GraphPlanner.load())
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Reset for a new question."""
+        self._builder, self._stops = GraphBuilder(), list[StoppingPlace]()
+        self._returning = False
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return a leg to the place that was chosen, or no goal if stopping scores best or nothing is left."""
+        reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
+        ended = self._builder.targets.review(situation.pose)
+        graph = self._builder.update(situation, reach)
+        scores = self._planner.scores(input_of(graph, situation.question))
+        scores[0] += self._c.stop
+        options = [ScoredPlace(ghost.place, float(score), "frontier" if ghost.frontier else "floor", "a place")
+                   for ghost, score in zip(graph.ghosts, scores[graph.first:], strict=True)]
+        kept = self._builder.targets.kept(options)
+        if kept is None:
+            return self._chosen(situation, reach, graph, scores, options, ended)
+        goal = self._builder.targets.aim(kept.place, reach, self._c.leg_m)
+        return decision_for(goal, f"keeps going to the place that it chose, {kept.place.distance_m:.1f} m away", kept,
+                            options, lower_score)
+
+    def _chosen(self, situation: Situation, reach: ReachableArea, graph: TopoGraph, scores: np.ndarray,
+                options: list[ScoredPlace], ended: str) -> Decision:
+        targets = self._builder.targets
+        node = best_of(scores, graph.open)
+        best = max((option.score for option in options), default=-np.inf)
+        if not self._returning:
+            self._stops.append(StoppingPlace(situation.pose, float(scores[0]) - best))
+        if node == 0 or self._returning:
+            targets.drop()
+            why = ("no place is left to go to" if not options else "it is back where stopping scored best"
+                   if self._returning else f"stopping scores {scores[0]:.2f}, the best of {len(options)} places "
+                                           f"{best:.2f}")
+            return Decision(None, f"{ended}{why}", _candidates(options))
+        if self._builder.moves >= self._c.moves:
+            return self._back(reach, options, ended)
+        self._builder.moves += 1
+        option = options[node - graph.first]
+        goal = targets.aim(option.place, reach, self._c.leg_m)
+        reason = (f"{ended}chose the place that scores {option.score:.2f}, {option.place.distance_m:.1f} m away, out "
+                  f"of {len(options)}; stopping scores {scores[0]:.2f}")
+        return decision_for(goal, reason, option, options, lower_score)
+
+    def _back(self, reach: ReachableArea, options: list[ScoredPlace], ended: str) -> Decision:
+        """Return the drive to the place where stopping scored best."""
+        self._returning = True
+        best = max(self._stops, key=lambda stop: stop.lead)
+        place = reach.place(*best.pose)
+        if place is None:
+            return Decision(None, f"{ended}{self._c.moves} places were tried", _candidates(options))
+        return Decision(place.pose, f"{ended}{self._c.moves} places were tried: goes back to where stopping scored "
+                        "best", _candidates(options))
+
+
+def _candidates(options: list[ScoredPlace]) -> tuple[Candidate, ...]:
+    return tuple(Candidate(o.place.pose.x, o.place.pose.y, o.score, o.kind) for o in options)

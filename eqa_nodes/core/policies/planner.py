@@ -1,0 +1,169 @@
+"""AQ-Nav's planner: a graph transformer that scores stopping here and driving to each unvisited place, run by NumPy."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.policies.topo_graph import FEATURES, TopoGraph
+from eqa_nodes.core.types.questions import Question
+
+FORMAT = 1
+BUCKETS = 2048  # of words; 0 stands for none
+WORDS, NAMED = 48, 4  # words of a text, and of the name of a room
+WEIGHTS = Path(__file__).with_name("weights") / "aqnav.npz"
+_CLOSED = -1e4  # added to what cannot be attended to
+
+
+class PlannerInput(NamedTuple):
+    """What the network reads of one decision: see TopoGraph. words: (WORDS,) int64, names: (n, NAMED) int64."""
+
+    numbers: np.ndarray
+    names: np.ndarray
+    paths: np.ndarray
+    words: np.ndarray
+
+
+class PlannerShape(NamedTuple):
+    """Sizes of a planner, which its file states."""
+
+    width: int = 64
+    heads: int = 4
+    text_layers: int = 1
+    layers: int = 2
+
+
+def input_of(graph: TopoGraph, question: Question) -> PlannerInput:
+    """Return the input of the network for a decision: the words of directions and question, and the graph."""
+    names = np.array([words_of(name, NAMED) for name in graph.names], np.int64).reshape(-1, NAMED)
+    return PlannerInput(graph.numbers, names, graph.paths, text_of(question.text, question.instruction))
+
+
+@lru_cache(256)
+def text_of(question: str, instruction: str) -> np.ndarray:
+    """Return the numbers of the words of a question, and of directions before it, (WORDS,) int64; 0 = none."""
+    found = np.array(words_of(f"{question} {instruction}", WORDS), np.int64)
+    found.flags.writeable = False
+    return found
+
+
+@lru_cache(4096)
+def words_of(text: str, most: int) -> tuple[int, ...]:
+    """Return numbers of the first words of a text, 1 to BUCKETS - 1, by the hash of each; 0 for the missing ones."""
+    words = re.findall(r"[a-z]+|\d+", text.lower())[:most]
+    numbers = [1 + zlib.crc32(word.encode()) % (BUCKETS - 1) for word in words]
+    return (*numbers, *[0] * (most - len(numbers)))
+
+
+class GraphPlanner:
+    """Scores the nodes of a graph for a question. Weights are float32; so are all sums, in a fixed order.
+
+    Layers (post-norm transformer as in ETPNav): words attend to words; nodes attend to each other with a bias that is
+    learned from the length of the path between them (graph-aware self-attention), and to the words.
+    """
+
+    def __init__(self, weights: Mapping[str, np.ndarray], shape: PlannerShape, trained: str = "") -> None:
+        """trained: what the weights were trained on, in words."""
+        self._w, self.shape, self.trained = weights, shape, trained
+
+    @classmethod
+    def load(cls, file: Path = WEIGHTS) -> GraphPlanner:
+        """Read a file of `eqa learn aqnav`. Raises ConfigError for a missing or broken one, and for other features."""
+        try:
+            with np.load(file, allow_pickle=False) as stored:
+                about = json.loads(str(stored["about"]))
+                weights = {name: stored[name].astype(np.float32) for name in stored.files if name != "about"}
+        except FileNotFoundError as error:
+            raise ConfigError(f"there is no planner {file}: train one with `eqa learn aqnav`") from error
+        except (OSError, ValueError, KeyError, BadZipFile, EOFError) as error:
+            raise ConfigError(f"{file} is no planner ({type(error).__name__}): name a file that `eqa learn aqnav` "
+                              "wrote") from error
+        if about.get("format") != FORMAT or about.get("features") != FEATURES:
+            raise ConfigError(f"{file} is a planner of format {about.get('format')} with {about.get('features')} "
+                              f"features of a node; this version reads format {FORMAT} with {FEATURES}: train it again "
+                              "with `eqa learn aqnav`")
+        return cls(weights, PlannerShape(**about["shape"]), about["trained"])
+
+    def save(self, file: Path) -> str:
+        """Write the planner with float16 weights; return the SHA-256 of the file."""
+        about = {"format": FORMAT, "features": FEATURES, "shape": self.shape._asdict(), "trained": self.trained}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(file, allow_pickle=False, about=json.dumps(about),
+                            **{name: value.astype(np.float16) for name, value in self._w.items()})
+        return sha256(file.read_bytes()).hexdigest()
+
+    def scores(self, given: PlannerInput) -> np.ndarray:
+        """Return the score of each node, (n,): of going there, of stopping for node 0.
+
+        Scores are rounded to thousandths, so that they do not depend on how a machine sums.
+        """
+        words, said = self._text(given.words)
+        x = given.numbers @ self._w["numbers.weight"].T + self._w["numbers.bias"]
+        x = self._norm("enter", x + _mean(self._w["word.weight"], given.names))
+        for k in range(self.shape.layers):
+            near = given.paths[None] * self._w[f"graph.{k}.scale"][:, None, None]
+            x = self._norm(f"graph.{k}.norm", x + self._attend(f"graph.{k}", x, x, near))
+            x = self._norm(f"cross.{k}.norm", x + self._attend(f"cross.{k}", x, words, said))
+            x = self._norm(f"mix.{k}.norm", x + self._mix(f"mix.{k}", x))
+        found: np.ndarray = np.round(self._mix("score", x)[:, 0], 3)
+        return found
+
+    def _text(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the words after the text layers, (WORDS, width), and the bias that hides missing ones."""
+        hidden = np.where(words == 0, np.float32(_CLOSED), np.float32(0))[None, None]
+        hidden[..., 0] = 0  # an empty text has one word to attend to
+        x = self._norm("said", self._w["word.weight"][words] + self._w["place.weight"])
+        for k in range(self.shape.text_layers):
+            x = self._norm(f"text.{k}.norm", x + self._attend(f"text.{k}", x, x, hidden))
+            x = self._norm(f"spoken.{k}.norm", x + self._mix(f"spoken.{k}", x))
+        return x, hidden
+
+    def _attend(self, name: str, of: np.ndarray, to: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """Return multi-head attention, (n, width). bias: (heads or 1, n or 1, m), added to the products."""
+        heads, width = self.shape.heads, self.shape.width
+        q, k, v = (self._linear(f"{name}.{part}", x).reshape(len(x), heads, -1).transpose(1, 0, 2)
+                   for part, x in (("query", of), ("key", to), ("value", to)))
+        shares = softmax(q @ k.transpose(0, 2, 1) / np.float32((width // heads) ** 0.5) + bias)
+        return self._linear(f"{name}.out", (shares @ v).transpose(1, 0, 2).reshape(len(of), width))
+
+    def _mix(self, name: str, x: np.ndarray) -> np.ndarray:
+        return self._linear(f"{name}.second", np.maximum(self._linear(f"{name}.first", x), 0))
+
+    def _linear(self, name: str, x: np.ndarray) -> np.ndarray:
+        found: np.ndarray = x @ self._w[f"{name}.weight"].T + self._w[f"{name}.bias"]
+        return found
+
+    def _norm(self, name: str, x: np.ndarray) -> np.ndarray:
+        off = x - x.mean(axis=1, keepdims=True)
+        scaled = off / np.sqrt((off * off).mean(axis=1, keepdims=True) + np.float32(1e-5))
+        found: np.ndarray = scaled * self._w[f"{name}.weight"] + self._w[f"{name}.bias"]
+        return found
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    """Return shares that sum to 1 along the last axis."""
+    raised = np.exp(x - x.max(axis=-1, keepdims=True))
+    found: np.ndarray = raised / raised.sum(axis=-1, keepdims=True)
+    return found
+
+
+def _mean(table: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Return the mean vector of the words (n, m) that are there, (n, width)."""
+    there = (words > 0).astype(np.float32)[..., None]
+    found: np.ndarray = (table[words] * there).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+    return found
+
+
+def best_of(scores: Sequence[float] | np.ndarray, open_: np.ndarray) -> int:
+    """Return the node that can be chosen and scores best; the first of equal ones."""
+    return int(np.where(open_, scores, -np.inf).argmax())

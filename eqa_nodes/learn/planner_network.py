@@ -1,0 +1,112 @@
+"""AQ-Nav's planner as a torch module; eqa_nodes/core/policies/planner.py computes the same with NumPy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from eqa_nodes.core.policies.planner import BUCKETS, WORDS, GraphPlanner, PlannerInput, PlannerShape
+from eqa_nodes.core.policies.topo_graph import FEATURES
+
+_CLOSED = -1e4
+
+
+class PlannerBatch(NamedTuple):
+    """Decisions of a batch, padded to the same number of nodes. there: (B, n) bool, which nodes are not padding."""
+
+    numbers: Tensor
+    names: Tensor
+    paths: Tensor
+    words: Tensor
+    there: Tensor
+
+
+class _Attention(nn.Module):
+    """Attention with a residual and a norm after it. biased: whether it has a scale for distances, per head."""
+
+    def __init__(self, shape: PlannerShape, biased: bool = False) -> None:
+        super().__init__()
+        self._heads, width = shape.heads, shape.width
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.norm = nn.LayerNorm(width)
+        if biased:
+            self.scale = nn.Parameter(torch.zeros(shape.heads))
+
+    def forward(self, of: Tensor, to: Tensor, bias: Tensor) -> Tensor:
+        """Return (B, n, width). bias: broadcast to (B, heads, n, m)."""
+        q, k, v = (part(x).unflatten(2, (self._heads, -1)).transpose(1, 2)
+                   for part, x in ((self.query, of), (self.key, to), (self.value, to)))
+        found = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+        normed: Tensor = self.norm(of + self.out(found.transpose(1, 2).flatten(2)))
+        return normed
+
+
+class _Mix(nn.Module):
+    """Two linear layers. within: whether with a residual and a norm after it."""
+
+    def __init__(self, width: int, wide: int, out: int, within: bool = True) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(width, wide), nn.Linear(wide, out)
+        if within:
+            self.norm = nn.LayerNorm(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, n, out)."""
+        mixed: Tensor = self.second(torch.relu(self.first(x)))
+        return self.norm(x + mixed) if hasattr(self, "norm") else mixed
+
+
+class PlannerNetwork(nn.Module):
+    """The network; its parameters have the names that GraphPlanner reads."""
+
+    def __init__(self, shape: PlannerShape = PlannerShape()) -> None:
+        super().__init__()
+        self.shape, width = shape, shape.width
+        self.word, self.place = nn.Embedding(BUCKETS, width), nn.Embedding(WORDS, width)
+        self.said, self.enter, self.numbers = nn.LayerNorm(width), nn.LayerNorm(width), nn.Linear(FEATURES, width)
+        self.text = nn.ModuleList(_Attention(shape) for _ in range(shape.text_layers))
+        self.spoken = nn.ModuleList(_Mix(width, 2 * width, width) for _ in range(shape.text_layers))
+        self.graph = nn.ModuleList(_Attention(shape, biased=True) for _ in range(shape.layers))
+        self.cross = nn.ModuleList(_Attention(shape) for _ in range(shape.layers))
+        self.mix = nn.ModuleList(_Mix(width, 2 * width, width) for _ in range(shape.layers))
+        self.score = _Mix(width, width, 1, within=False)
+        nn.init.normal_(self.word.weight, std=0.3)
+        nn.init.normal_(self.place.weight, std=0.1)
+
+    def forward(self, batch: PlannerBatch) -> tuple[Tensor, Tensor]:
+        """Return the scores of the nodes, (B, n), and the nodes after all layers, (B, n, width)."""
+        missing = torch.where(batch.words == 0, _CLOSED, 0.0)
+        missing[:, 0] = 0.0
+        missing = missing[:, None, None]
+        words = self.said(self.word(batch.words) + self.place.weight)
+        for attend, mix in zip(self.text, self.spoken, strict=True):
+            words = mix(attend(words, words, missing))
+        known = (batch.names > 0).float()[..., None]
+        named = (self.word(batch.names) * known).sum(2) / known.sum(2).clamp(min=1.0)
+        x = self.enter(self.numbers(batch.numbers) + named)
+        closed = torch.where(batch.there, 0.0, _CLOSED)[:, None, None]
+        for graph, cross, mix in zip(self.graph, self.cross, self.mix, strict=True):
+            x = graph(x, x, closed + batch.paths[:, None] * graph.scale[:, None, None])
+            x = mix(cross(x, words, missing))
+        return self.score(x)[..., 0], x
+
+    def planner(self, trained: str) -> GraphPlanner:
+        """Return the same planner for NumPy. trained: what it was trained on, in words."""
+        return GraphPlanner({name: value.detach().cpu().numpy() for name, value in self.state_dict().items()},
+                            self.shape, trained)
+
+
+def batch_of(given: list[PlannerInput]) -> PlannerBatch:
+    """Return decisions as a batch."""
+    n = max(len(one.numbers) for one in given)
+    numbers = torch.zeros(len(given), n, given[0].numbers.shape[1])
+    names = torch.zeros(len(given), n, given[0].names.shape[1], dtype=torch.long)
+    paths, there = torch.zeros(len(given), n, n), torch.zeros(len(given), n, dtype=torch.bool)
+    for i, one in enumerate(given):
+        m = len(one.numbers)
+        numbers[i, :m], names[i, :m] = torch.from_numpy(one.numbers), torch.from_numpy(one.names)
+        paths[i, :m, :m], there[i, :m] = torch.from_numpy(one.paths), True
+    words = torch.stack([torch.from_numpy(one.words.copy()) for one in given])
+    return PlannerBatch(numbers, names, paths, words, there)
