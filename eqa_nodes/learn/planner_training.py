@@ -167,7 +167,8 @@ class ImitationRun:
     def _trained(self, rounds: int) -> str:
         scenes = sorted({sample.scene for sample in self._samples})
         return (f"imitation, {rounds} rounds of {self.config.episodes} episodes and {self.config.batches} batches of "
-                f"{self.config.batch}; {len(self._samples)} questions of {len(scenes)} scenes such as {scenes[0]}; seed {self.config.seed}")
+                f"{self.config.batch}; {len(self._samples)} questions of {len(scenes)} scenes such as {scenes[0]}; "
+                f"seed {self.config.seed}")
 
     def _save(self) -> None:
         write_checkpoint(self._file, self.config, network=self.network.state_dict(),
