@@ -124,7 +124,7 @@ def _known(brief: DecisionRequest, left_out: int) -> str:
     """
     lines = [_targets_known(brief.targets), *_written(brief.views),
              f"Rooms that it has been in, as you named them: {', '.join(brief.visited)}." if brief.visited else "",
-             f"Places left out, because no picture shows them: {left_out}." if left_out else "",
+             f"Number of further places, not listed because no picture shows them: {left_out}." if left_out else "",
              *(f"You said before: {note}" for note in brief.notes),
              f"Drives left: about {brief.legs_left}." if brief.legs_left >= 0 else "",
              f"Calls left after this one: {brief.calls_left}." if brief.calls_left >= 0 else "",

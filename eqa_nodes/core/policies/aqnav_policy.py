@@ -46,7 +46,7 @@ class AqNavPolicy(AnswersAtOnce):
     After `moves` places it goes back to where stopping scored best, as the paper's navigator does.
     """
 
-    traits = PolicyTraits(config=AqNavConfig, calls=13.6, steps=120)
+    traits = PolicyTraits(config=AqNavConfig, calls=9.3, steps=86)
 
     def __init__(self, config: AqNavConfig | None = None, robot: RobotModel = RobotModel(),
                  planner: GraphPlanner | None = None) -> None:

@@ -99,14 +99,14 @@ def test_an_option_that_no_view_shows_has_no_number() -> None:
     asked = brief(options=(HIDDEN, DOOR))
     said = read({"reasons": "", "go_to": [{"number": 1, "chance": 0.9}, {"number": 2, "chance": 0.3}]}, asked=asked)
     assert weights(said) == (0.0, 0.3) and said.reasons == "(There was no number 1.)"
-    assert "Places left out, because no picture shows them: 1." in str(shown(asked, 512).parts[-1])
+    assert "Number of further places, not listed because no picture shows them: 1." in str(shown(asked, 512).parts[-1])
 
 
 def test_where_no_view_shows_any_option_the_model_may_still_point() -> None:
     asked = brief(options=(HIDDEN,))
     given = shown(asked, 512)
     assert len(given.parts) == 5 and not given.listed, "no sheet"
-    assert "left out, because no picture shows them: 1." in str(given.parts[-1])
+    assert "Number of further places, not listed because no picture shows them: 1." in str(given.parts[-1])
     assert "last call" not in str(given.parts[-1])
     place = {"number": 0, "picture": 2, "point": [0.5, 0.9], "chance": 0.5}
     assert [one.weight for one in read({"go_to": [place]}, asked=asked).options] == [0.0, 0.5]
