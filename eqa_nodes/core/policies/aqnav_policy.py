@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.policies.planner import GraphPlanner, best_of, input_of
+from eqa_nodes.core.policies.planner import GraphPlanner, best_of, input_of, softmax
 from eqa_nodes.core.policies.steering import AnswersAtOnce, ReachableArea, ScoredPlace, decision_for, lower_score
-from eqa_nodes.core.policies.topo_graph import GraphBuilder, TopoGraph
+from eqa_nodes.core.policies.topo_graph import GraphBuilder
 from eqa_nodes.core.ranges import Counted, Positive, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
@@ -43,6 +43,8 @@ class StoppingPlace(NamedTuple):
 class AqNavPolicy(AnswersAtOnce):
     """Drives to the ghost that the planner scores best, and decides again when it got there; stops if that scores best.
 
+    Scores in reasons and candidates are shares of all choices, 0..1.
+
     After `moves` places it goes back to where stopping scored best, as the paper's navigator does.
     """
 
@@ -68,35 +70,37 @@ class AqNavPolicy(AnswersAtOnce):
         graph = self._builder.update(situation, reach)
         scores = self._planner.scores(input_of(graph, situation.question))
         scores[0] += self._c.stop
-        options = [ScoredPlace(ghost.place, float(score), "frontier" if ghost.frontier else "floor", "a place")
-                   for ghost, score in zip(graph.ghosts, scores[graph.first:], strict=True)]
+        shares = softmax(np.where(graph.open, scores, -np.inf)).round(3)
+        options = [ScoredPlace(ghost.place, float(share), "frontier" if ghost.frontier else "floor", "a place")
+                   for ghost, share in zip(graph.ghosts, shares[graph.first:], strict=True)]
         kept = self._builder.targets.kept(options)
         if kept is None:
-            return self._chosen(situation, reach, graph, scores, options, ended)
+            return self._chosen(situation, reach, best_of(scores, graph.open) - graph.first, float(shares[0]), options,
+                                ended)
         goal = self._builder.targets.aim(kept.place, reach, self._c.leg_m)
         return decision_for(goal, f"keeps going to the place that it chose, {kept.place.distance_m:.1f} m away", kept,
                             options, lower_score)
 
-    def _chosen(self, situation: Situation, reach: ReachableArea, graph: TopoGraph, scores: np.ndarray,
+    def _chosen(self, situation: Situation, reach: ReachableArea, number: int, stop: float,
                 options: list[ScoredPlace], ended: str) -> Decision:
+        """Return the first leg to an option, or no goal. number: of the option, below 0 to stop; stop: its score."""
         targets = self._builder.targets
-        node = best_of(scores, graph.open)
-        best = max((option.score for option in options), default=-np.inf)
+        best = max((option.score for option in options), default=0.0)
         if not self._returning:
-            self._stops.append(StoppingPlace(situation.pose, float(scores[0]) - best))
-        if node == 0 or self._returning:
+            self._stops.append(StoppingPlace(situation.pose, stop - best))
+        if number < 0 or self._returning:
             targets.drop()
             why = ("no place is left to go to" if not options else "it is back where stopping scored best"
-                   if self._returning else f"stopping scores {scores[0]:.2f}, the best of {len(options)} places "
+                   if self._returning else f"stopping scores {stop:.2f}, the best of {len(options)} places "
                                            f"{best:.2f}")
             return Decision(None, f"{ended}{why}", _candidates(options))
         if self._builder.moves >= self._c.moves:
             return self._back(reach, options, ended)
         self._builder.moves += 1
-        option = options[node - graph.first]
+        option = options[number]
         goal = targets.aim(option.place, reach, self._c.leg_m)
         reason = (f"{ended}chose the place that scores {option.score:.2f}, {option.place.distance_m:.1f} m away, out "
-                  f"of {len(options)}; stopping scores {scores[0]:.2f}")
+                  f"of {len(options)}; stopping scores {stop:.2f}")
         return decision_for(goal, reason, option, options, lower_score)
 
     def _back(self, reach: ReachableArea, options: list[ScoredPlace], ended: str) -> Decision:

@@ -112,14 +112,14 @@ def test_shares_of_the_image_are_hidden(tmp_path: Path) -> None:
 
 def test_an_answer_from_them_says_that_its_place_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_frames(tmp_path / "frames", 4)
-    reply = {"answer": "grey", "confidence": 0.8, "images": [2], "abstain": False}
+    reply = {"answer": "grey", "confidence": 0.8, "images": [1], "abstain": False}  # alike: sent once
     monkeypatch.setattr(answerers, "open_model", lambda config: ScriptedBackend([json.dumps(reply)]))
     runner = HistoryRunner(lambda sample: file_source(folder), AnswererSettings(answerer="vlm"),
                            ViewSelection("uniform", 4), tmp_path / "cache")
     result = runner.run(Sample("q", "What colour is the wall?", "grey", scene=""))
     runner.close()
     assert result.answer.text == "grey" and not result.trace.poses
-    assert [(e.frame, NOWHERE in e.note) for e in result.answer.evidence] == [(1, True)]
+    assert [(e.frame, NOWHERE in e.note) for e in result.answer.evidence] == [(0, True)]
 
 
 def test_histories_of_scannet_are_the_first_600_frames(tmp_path: Path) -> None:
