@@ -115,7 +115,7 @@ def _rooms(query: Query) -> str:
 def _compared(query: Query) -> str:
     asked = query.compared
     assert asked is not None
-    things = [the(t) for t in query.things]
+    things = [f"the {t.room}" if t == Thing(room=t.room) else the(t) for t in query.things]  # rooms are compared
     if asked.form == "same":
         return f"do {join_list(things)} have {'different' if asked.denied else 'the same'} {asked.aspect or 'looks'}"
     if asked.form == "more":

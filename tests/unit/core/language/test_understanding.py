@@ -52,10 +52,16 @@ def test_whether_something_is_so(text: str, said: Thing) -> None:
     "Where is my phone?", "Is the lamp in the bedroom on?", "What colour is the sofa?", "Is there a piano?",
     "How many lit candles are there in the study?", "What is on the table?", "Which room is the desk in?",
     "What is the sofa made of?", "Which rooms have no window?", "Is the sofa red or blue?", "How wide is the sofa?",
-    "How far is the sofa from the TV?", "Where are the two red mugs?", "Is the oven not on?"])
+    "How far is the sofa from the TV?", "Where are the two red mugs?", "Is the oven not on?",
+    "Is the kitchen larger than the bathroom?", "Which is larger, the study or the hallway?"])
 def test_a_query_in_words_is_read_as_itself(text: str) -> None:
     query = read(text)
     assert read(question_of(query)) == query
+
+
+def test_rooms_that_are_compared_are_no_things_in_them() -> None:
+    for text in ("Is the kitchen larger than the bathroom?", "Which is larger, the study or the hallway?"):
+        assert question_of(read(text)).lower() == text.lower()
 
 
 @pytest.mark.parametrize(("text", "why"), [
