@@ -47,7 +47,7 @@ def lost_observations(folder: Path, episode: str, acknowledged: set[int]) -> lis
         recover(bag)
         with Reader(bag) as reader:
             for connection, stamp, _ in reader.messages():
-                stamps[connection.topic].add(stamp)
+                stamps[re.sub(r"/compressed(Depth)?$", "", connection.topic)].add(stamp)
     there = set.intersection(*(stamps[topic] for topic in _PARTS))
     lost = sorted(acknowledged - there)
     return [f"{len(lost)} of {len(acknowledged)} observations that the recorder acknowledged are in no bag, the first "

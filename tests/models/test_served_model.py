@@ -89,7 +89,9 @@ def test_it_writes_what_the_model_writes(model: str) -> None:
 
 
 def test_the_whole_graph_asks_it(model: str, tmp_path: Path) -> None:
-    """A random model replies nonsense: a named error after one more try, also with pictures."""
+    """A random model replies nonsense: a named error after one more try, also with pictures; of two questions that a
+    small model is asked instead, too.
+    """
     extra = {"answerer": {"answerer": "vlm"}, "memory": {"labels": False}}
     with closing(GraphRunner(tmp_path, parameters(tmp_path, extra), Limits(steps=20))) as runner:
         blind = runner.run(Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)).answer
@@ -97,4 +99,5 @@ def test_the_whole_graph_asks_it(model: str, tmp_path: Path) -> None:
         seeing = runner.client.ask(Question("Where is the plant?", may_explore=False))
     for answer in (blind, seeing):
         assert answer.error == ErrorCode.MODEL and "answered twice in another form" in answer.message
-        assert answer.receipt.calls == 2 and answer.receipt.tokens_in > 100 and answer.receipt.tokens_out >= 2
+        assert answer.receipt.tokens_in > 100 and answer.receipt.tokens_out >= 2
+    assert (blind.receipt.calls, seeing.receipt.calls) == (4, 2)

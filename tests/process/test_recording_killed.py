@@ -11,6 +11,7 @@ import resource
 import signal
 import sys
 import time
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ KILLS = int(os.environ.get("EQA_KILLS", "10"))
 LONGEST_S = 0.4  # that a recording lives
 DEPTH = "/camera/depth/image_raw"
 ROLES = {"/camera/color/image_raw": "color", DEPTH: "depth"}
-CONFIGS = (RecordingConfig(), RecordingConfig(compression="zstd", split_s=4.0),
+RAW = RecordingConfig(color="raw", depth="raw")
+CONFIGS = (RAW, RecordingConfig(compression="zstd", split_s=4.0),
            RecordingConfig(compression="none", color="png", depth="png", split_s=7.0))
 
 
@@ -116,8 +118,10 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
         recover(folder)
         frames = list(BagHistory(folder)) if last else []
         assert [f.stamp_ns for f in frames[:last]] == [k * SECOND for k in range(1, last + 1)]
-        assert all(np.array_equal(f.rgb, frame(f.stamp_ns, Pose2(0.3 * k, 0.0, 0.1), {1: (0, 0, 12, 12)}).rgb)
-                   for k, f in list(enumerate(frames, 1))[-3:])
+        lossy = CONFIGS[i % len(CONFIGS)].color == "jpeg"
+        for k, f in list(enumerate(frames, 1))[-3:]:
+            taken = frame(f.stamp_ns, Pose2(0.3 * k, 0.0, 0.1), {1: (0, 0, 12, 12)}).rgb
+            assert np.abs(f.rgb.astype(int) - taken).mean() <= 3.0 * lossy
         _others_agree(folder)
         acknowledged, recovered = acknowledged + last, recovered + len(frames)
     print(f"{KILLS} kills: {acknowledged} frames acknowledged, {recovered} recovered")
@@ -135,7 +139,8 @@ def _others_agree(folder: Path) -> None:
     assert by_mcap == by_rosbags
 
 
-@pytest.mark.parametrize("config", [RecordingConfig(), RecordingConfig(compression="none", split_s=9.0)])
+@pytest.mark.parametrize("config", [
+    RecordingConfig(), replace(RAW, compression="none", split_s=9.0)])
 def test_a_full_disk_ends_the_bag_by_name(tmp_path: Path, config: RecordingConfig) -> None:
     """The process may write files of so many bytes and no more: the bag is whole, and says why it ends."""
     child, pipe = _started(tmp_path / "bag", config, most_bytes=150_000)
