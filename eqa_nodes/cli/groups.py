@@ -118,7 +118,7 @@ class DetectorOptions(DetectorModels):
     """A detector and its models."""
 
     detector: str = option("", "detector that gives memory its labels: perceiver (for the built-in houses), "
-                           "transformers, onnx, or labels (the simulator's, privileged) (default: perceiver for "
+                           "transformers, onnx, or labels (the simulator's, kinds only) (default: perceiver for "
                            "rules in a built-in house)",
                            metavar="NAME", complete=listed("DETECTORS"))
     text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",

@@ -122,7 +122,7 @@ class LearnAqNav:
         if board is not None:
             board.close()
         console.print(f"written: {run.best_file}; use it with --policy aqnav and the parameter "
-                      f"explorer.params.aqnav.planner:={run.best_file}", markup=False)
+                      "params.aqnav.planner of the explorer", markup=False)
         return 0
 
     def _asked(self, chosen: str, held_out: bool) -> list[Sample]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
@@ -151,8 +152,6 @@ def _begun(pool: SimulatorPool, sample: Sample, noise: NoiseConfig, beside: Sequ
 
 def write_decisions(file: Path, decisions: Sequence[LabelledDecision]) -> None:
     """Write decisions to one file. Raises StorageError."""
-    import io
-
     data = io.BytesIO()
     parts: dict[str, list[np.ndarray]] = {
         "numbers": [d.given.numbers.astype(np.float16) for d in decisions],

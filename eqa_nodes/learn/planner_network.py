@@ -7,10 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from eqa_nodes.core.policies.planner import BUCKETS, WORDS, GraphPlanner, PlannerInput, PlannerShape
+from eqa_nodes.core.policies.planner import BUCKETS, CLOSED, WORDS, GraphPlanner, PlannerInput, PlannerShape
 from eqa_nodes.core.policies.topo_graph import FEATURES
-
-_CLOSED = -1e4
 
 
 class PlannerBatch(NamedTuple):
@@ -77,7 +75,7 @@ class PlannerNetwork(nn.Module):
 
     def forward(self, batch: PlannerBatch) -> tuple[Tensor, Tensor]:
         """Return the scores of the nodes, (B, n), and the nodes after all layers, (B, n, width)."""
-        missing = torch.where(batch.words == 0, _CLOSED, 0.0)
+        missing = torch.where(batch.words == 0, CLOSED, 0.0)
         missing[:, 0] = 0.0
         missing = missing[:, None, None]
         words = self.said(self.word(batch.words) + self.place.weight)
@@ -86,7 +84,7 @@ class PlannerNetwork(nn.Module):
         known = (batch.names > 0).float()[..., None]
         named = (self.word(batch.names) * known).sum(2) / known.sum(2).clamp(min=1.0)
         x = self.enter(self.numbers(batch.numbers) + named)
-        closed = torch.where(batch.there, 0.0, _CLOSED)[:, None, None]
+        closed = torch.where(batch.there, 0.0, CLOSED)[:, None, None]
         for graph, cross, mix in zip(self.graph, self.cross, self.mix, strict=True):
             x = graph(x, x, closed + batch.paths[:, None] * graph.scale[:, None, None])
             x = mix(cross(x, words, missing))

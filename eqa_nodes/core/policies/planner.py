@@ -22,7 +22,7 @@ FORMAT = 1
 BUCKETS = 2048  # of words; 0 stands for none
 WORDS, NAMED = 48, 4  # words of a text, and of the name of a room
 WEIGHTS = Path(__file__).with_name("weights") / "aqnav.npz"
-_CLOSED = -1e4  # added to what cannot be attended to
+CLOSED = -1e4  # added to what cannot be attended to
 
 
 class PlannerInput(NamedTuple):
@@ -120,7 +120,7 @@ class GraphPlanner:
 
     def _text(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the words after the text layers, (WORDS, width), and the bias that hides missing ones."""
-        hidden = np.where(words == 0, np.float32(_CLOSED), np.float32(0))[None, None]
+        hidden = np.where(words == 0, np.float32(CLOSED), np.float32(0))[None, None]
         hidden[..., 0] = 0  # an empty text has one word to attend to
         x = self._norm("said", self._w["word.weight"][words] + self._w["place.weight"])
         for k in range(self.shape.text_layers):

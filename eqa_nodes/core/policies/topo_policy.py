@@ -30,7 +30,7 @@ from eqa_nodes.core.types.robot import RobotModel
 
 
 class NodeFeatures(NamedTuple):
-    """Features of an unvisited node: the input of a hand-made or trained scorer. All but distance_m in 0..1.
+    """Features of an unvisited node: the input of a scorer made by hand. All but distance_m in 0..1.
 
     worth: value of the best view from a visited node towards it; share: share of that value on the node's floor;
     room: rank of its probable room for the question; unseen: 1 if no view looks at it; distance_m: path length to it,
@@ -79,8 +79,8 @@ class TopoPolicy(AnswersAtOnce):
 
     def __init__(self, config: TopoConfig | None = None, robot: RobotModel = RobotModel(),
                  score: Callable[[NodeFeatures], float] | None = None) -> None:
-        """score: scores driving to a node, and the highest score wins if it exceeds the score of stopping: the
-        navigation planning module of AQ-Nav, there a trained transformer. None: `linear_score`."""
+        """score: scores driving to a node, and the highest score wins if it exceeds the score of stopping; None:
+        `linear_score`."""
         self._c, self._radius_m = config or TopoConfig(), robot.radius_m
         self._score = score or partial(linear_score, self._c)
         self.reset(0)

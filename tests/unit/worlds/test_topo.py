@@ -104,16 +104,6 @@ def test_steps_that_are_used_up_truncate_the_episode(samples: list[Sample]) -> N
     made.close()
 
 
-def test_nothing_in_an_observation_tells_houses_apart_but_what_was_seen(samples: list[Sample], world: TopoEnv) -> None:
-    """A house that lies elsewhere on the map, and turned, gives the same numbers: only relative places are in them."""
-    seen, _ = world.reset(options={"question": 0})
-    assert {"numbers", "names", "paths", "words"} == set(seen)
-    renamed = TopoEnv([replace(samples[0], id="another", seed=samples[0].seed)], image=(64, 48))
-    again, _ = renamed.reset(seed=3)
-    assert all((seen[name] == again[name]).all() for name in seen)
-    renamed.close()
-
-
 def test_what_cannot_be_asked_is_refused(samples: list[Sample], world: TopoEnv) -> None:
     with pytest.raises(ConfigError, match="there is no question 9: choose one from 0 to 1"):
         world.reset(options={"question": 9})
