@@ -129,7 +129,8 @@ def test_a_person_asks_watches_reads_stops_and_replays(tmp_path: Path) -> None:
             page.click(".entry.waiting button")
             page.click("#stop")
             page.wait_for_selector("article:has-text('unicorn') .answer:text-is('Stopped.')")
-            assert page.is_hidden("#stop") and overflow(page) == 0
+            page.wait_for_selector("#stop", state="hidden")  # the robot says that it stands after the answer is shown
+            assert overflow(page) == 0
             page.click("article:has-text('plant') a:text-is('Replay')")
             page.wait_for_selector("#replay-question:text-is('Where is the plant?')")
             before, reason = changed(page, "replay-map", ""), page.text_content("#replay-reason")
