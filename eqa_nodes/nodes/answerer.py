@@ -55,7 +55,10 @@ class AnswererNode(EqaNode[AnswererSettings]):
         if adviser is None:
             raise ConfigError(f"the answerer {self.config.answerer!r} takes no briefs: let it judge views")
         with self._paid(request, response) as question:
-            convert.fill_advice(response, adviser.advise(question, messages.brief_of(request)), question.id)
+            said = adviser.advise(question, messages.brief_of(request))
+        for unclear in said.unclear:
+            self.count(unclear)
+        convert.fill_advice(response, said, question.id)
         return self._published(response)
 
     def _answer(self, request: Any, response: Any) -> Any:

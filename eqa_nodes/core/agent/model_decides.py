@@ -38,6 +38,7 @@ _EARLIER = 200  # number of earlier views of which thumbnails are made and the c
 _REPEATED = 3  # calls in a row with the same answer after which it is given
 _USELESS = 3  # calls in a row in which the model names no place to go to, after which the search ends
 _CLOSING = 2  # the last call shows this many times as many pictures as other calls
+_UNFINISHED, _SURE = 0.5, 0.9  # below this confidence, a place of that weight is looked at if something is missing
 _PROOF = 1  # maximum number of pictures named as evidence that are shown again, for each target of the question
 _NOTES = 8  # maximum number of notes of earlier calls
 _AREA_M2 = 1.0  # less floor says nothing about the size of a room
@@ -81,6 +82,7 @@ class ModelDecides(ExploreFirst):
         self._offered: tuple[Option, ...] = ()  # the options of the policy that the last request listed
         self._useless = 0  # number of latest calls in a row that named no place to go to
         self._notebook, self._drives = Notebook(targets_of(context.question)), 0
+        self._legs_left = -1  # estimate in the latest request, -1 = unknown; it only falls
         self._views.judged_one_by_one = False
 
     def answered(self) -> bool:
@@ -99,7 +101,12 @@ class ModelDecides(ExploreFirst):
         answer = self._taken(said, brief)
         if any(not target.known for target in self._said.targets):
             return False
-        return self._answers.enough(answer) or self._insists(answer)
+        return (self._answers.enough(answer) and not self._unfinished(answer)) or self._insists(answer)
+
+    def _unfinished(self, answer: Answer) -> bool:
+        """Return whether the model says that something is missing and where it may be seen, and is not very sure."""
+        return bool(self._said.missing) and answer.confidence < _SURE and any(
+            one.weight >= _UNFINISHED for one in self._said.options)
 
     def gave_up(self) -> str:
         """Return a reason once the model has repeatedly named no place to go to, despite views of other places."""
@@ -163,7 +170,7 @@ class ModelDecides(ExploreFirst):
 
     def _taken(self, said: DecisionReply, brief: DecisionRequest) -> Answer:
         self._views.forget_doubtful()
-        self._views.add(said.assessments, brief.views)
+        self._views.add(said.assessments, (*brief.sheet, *brief.views))
         self.advice = tuple(one._replace(option=offered) for one, offered in zip(said.options, self._offered))
         self.advice += tuple(one for one in said.options[len(self._offered):] if one.option.kind != ZOOM)
         self._notebook.add(said)
@@ -219,7 +226,9 @@ class ModelDecides(ExploreFirst):
         views = pick(new, most, (*present, *proof))
         views = (*(view for view in views if view not in present), *present)
         now = tuple(view.id for view in views if view.pose.distance(here) <= _HERE_M) if present else ()
-        return self._filled(views, options, now, self._ledger.drives_left(self._drives),
+        left = self._ledger.drives_left(self._drives)
+        self._legs_left = left if self._legs_left < 0 else min(self._legs_left, left)
+        return self._filled(views, options, now, self._legs_left,
                             self._ledger.calls_left() if self._question.limits.calls else -1,
                             _for_sheet(options, seen, views) if present else ())
 
@@ -272,7 +281,10 @@ class Notebook:
     def went(self, decision: Decision, advice: Sequence[WeighedOption]) -> None:
         """Note where a decision sends the robot."""
         number = _chosen(decision, advice)
-        if not number or not self._notes:
+        if not self._notes or decision.goal is None:
+            return
+        if not number:
+            self._notes[-1] += f" The robot then went elsewhere: it {decision.reason}."
             return
         chosen, first = advice[number - 1], max(advice, key=lambda one: one.weight)
         self._goal = decision.goal
@@ -280,8 +292,9 @@ class Notebook:
             f" The robot was then sent to {_place_named(chosen)}"
         if first.weight > chosen.weight:
             farther_m = first.option.distance_m - chosen.option.distance_m
-            why = f"is {farther_m:.0f} m farther" if farther_m >= 1.0 else \
-                "cannot be reached, was looked at already, or takes more turns"
+            reached = any(option_at([first], Pose2(c.x, c.y, first.option.heading)) for c in decision.candidates)
+            why = "cannot be reached or was looked at already" if not reached else \
+                f"is {farther_m:.0f} m farther" if farther_m >= 1.0 else "takes longer to reach, with its turns"
             self._instead = f" Your first choice, {_place_named(first)}, {why}."
 
     def stands(self, here: Pose2) -> None:

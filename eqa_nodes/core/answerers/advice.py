@@ -41,12 +41,14 @@ class Zoom(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The user's part of a request: texts and pictures in order, the pictures alone by their numbers, from 1, and the
-    numbers of the options that are listed."""
+    """The user's part of a request: texts and pictures in order, and the pictures alone by their numbers, from 1.
+
+    listed: the listed options by number, each with its thumbnail, None for a look round.
+    """
 
     parts: tuple[str | bytes, ...]
     pictures: tuple[Picture, ...]
-    listed: frozenset[int]
+    listed: Mapping[int, Picture | None]
 
 
 def shown(brief: DecisionRequest, max_side_px: int, zoom: Zoom | None = None) -> Shown:
@@ -58,7 +60,7 @@ def shown(brief: DecisionRequest, max_side_px: int, zoom: Zoom | None = None) ->
     Raises BadFrame for a picture that cannot be decoded.
     """
     thumbs = thumbnails(brief.options, (*brief.sheet, *brief.views))
-    listed = frozenset(thumb.number for thumb in thumbs)
+    sheet, listed = sheet_of(thumbs), {thumb.number for thumb in thumbs}
     marks = [tuple(mark for mark in marks_in(view, brief.options) if mark.number in listed) for view in brief.views]
     pictures = tuple(numbered_picture(view, m, max_side_px) for view, m in zip(brief.views, marks, strict=True))
     parts: list[str | bytes] = []
@@ -68,8 +70,9 @@ def shown(brief: DecisionRequest, max_side_px: int, zoom: Zoom | None = None) ->
             parts += [f"A part of picture {i}, enlarged as you asked", enlarged(zoom.view, zoom.box)]
     if thumbs:
         drawn = {mark.number for some in marks for mark in some}
-        parts += [_places_listed(thumbs, drawn, brief), sheet_of(thumbs)]
-    return Shown((*parts, _known(brief, len(brief.options) - len(thumbs))), pictures, listed)
+        parts += [_places_listed(thumbs, drawn, brief), sheet]
+    return Shown((*parts, _known(brief, len(brief.options) - len(thumbs))), pictures,
+                 {number: sheet.crops.get(number) for number in sorted(listed)})
 
 
 def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[OptionMark, ...]:
@@ -120,11 +123,11 @@ def _direction(option: Option, brief: DecisionRequest) -> str:
 
 
 def _known(brief: DecisionRequest, left_out: int) -> str:
-    """Return what is known in addition to the pictures, as data between markers. left_out: options without a picture.
-    """
+    """Return what is known in addition to the pictures, as data between markers. left_out: number of options that are
+    not listed."""
     lines = [_targets_known(brief.targets), *_written(brief.views),
              f"Rooms that it has been in, as you named them: {', '.join(brief.visited)}." if brief.visited else "",
-             f"Number of further places, not listed because no picture shows them: {left_out}." if left_out else "",
+             f"Number of further places, of which there is no picture of their own: {left_out}." if left_out else "",
              *(f"You said before: {note}" for note in brief.notes),
              f"Drives left: about {brief.legs_left}." if brief.legs_left >= 0 else "",
              f"Calls left after this one: {brief.calls_left}." if brief.calls_left >= 0 else "",
@@ -169,7 +172,6 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Decision
     given: the request as the model got it; scale: estimator of the scale of the model's points; show_next: called with
     the part of a picture that the model asks for.
     """
-    pictures = given.pictures
     if not any(part in reply for part in _PARTS):
         raise ValueError(f"none of the keys {', '.join(_PARTS[:-1])} is there")
     text = _answer_text(reply.get("answer"), question)
@@ -177,57 +179,59 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Decision
     entries = [*_entries(reply.get("evidence")), *_places(reply)]
     entries += [{**zoom, "point": zoom.get("box")} for zoom in [reply.get("zoom")] if isinstance(zoom, dict)]
     scale_name = scale.of([(entry.get("point"), picture.size) for entry in entries if isinstance(entry, dict)
-                           and (picture := _shown(entry, pictures)) is not None])
-    points = _evidence(reply.get("evidence"), pictures, scale_name)
+                           and (picture := _shown(entry, given)) is not None])
+    points = _evidence(reply.get("evidence"), given, scale_name)
     reasons, missing = _words(reply.get("reasons")), _words(reply.get("missing"))
-    proof = [brief.views[named.picture] for named in points]
-    lost = _lost_pictures(reply.get("evidence"), pictures)
+    proof = [named.view for named in points]
+    lost = _lost_pictures(reply.get("evidence"), given)
     if not proof and not lost and reply.get("evidence") != []:  # unreadable evidence; [] means that there is none
         proof = list(brief.views[-1:])
     unanswered = "; ".join(filter(None, ("the pictures do not answer the question", missing)))
     answer = Answer(text, sure, not text, evidence_from(proof, reasons[:200]) if text else (),
                     message="" if text else unanswered)
     room = _room(reply.get("room"))
-    assessments = [_assessment(brief.views[named.picture], named, text, sure, rank)
-                   for rank, named in enumerate(points)]
-    options = (*_weighed(reply, brief.options, given.listed), *_pointed(reply, given.listed, pictures, scale_name))
+    assessments = [_assessment(named, text, sure, rank) for rank, named in enumerate(points)]
+    options = (*_weighed(reply, brief.options, given.listed), *_pointed(reply, given, scale_name))
     asked = _zoom(reply, given, scale_name)
     unclear = "(No picture has the part that you asked to enlarge.)" if asked is None and _zooms(reply) else ""
-    told = " ".join(filter(None, (reasons, lost, unclear, _not_there(reply, given.listed, pictures))))
+    not_there = _not_there(reply, given)
+    told = " ".join(filter(None, (reasons, lost, unclear, not_there)))
+    faults = ("picture", lost), ("part of a picture", unclear), ("number", not_there)
     if asked is not None:
         show_next(asked)
         options += (WeighedOption(Option(*asked.view.pose, ZOOM, 0.0), 1.0),)
     return DecisionReply(answer, told, missing, options, _with_room(assessments, brief, room),
-                  _targets(reply.get("targets")), room)
+                         _targets(reply.get("targets")), room,
+                         tuple(f"the model named a {what} that was not shown" for what, said in faults if said))
 
 
 def _zooms(reply: Mapping[str, object]) -> bool:
     """Return whether a reply asks for an enlarged part of a picture, whether or not that can be shown."""
     zoom = reply.get("zoom")
-    return isinstance(zoom, dict) and bool(_whole(zoom.get("picture")) or zoom.get("box"))
+    return isinstance(zoom, dict) and bool(_whole(zoom.get("picture")) or _numbered(zoom) or zoom.get("box"))
 
 
 def _zoom(reply: Mapping[str, object], given: Shown, scale: str) -> Zoom | None:
     """Return the part of a picture that a reply asks for, None for none or one that is unclear."""
     zoom = reply.get("zoom")
-    picture = _shown(zoom, given.pictures) if isinstance(zoom, dict) else None
+    picture = _shown(zoom, given) if isinstance(zoom, dict) else None
     if picture is None or not isinstance(zoom, dict):
         return None
     box = box_in(zoom.get("box"), picture.size, scale)
-    return None if box is None else Zoom(picture.view, box)
+    return None if box is None else Zoom(picture.view, (*_in_view(picture, box[:2]), *_in_view(picture, box[2:])))
 
 
 class _Named(NamedTuple):
-    """A picture named as evidence, from 0: what it shows, and the point in it as shares, None if unclear."""
+    """A view named as evidence: what it shows, and the point in it as shares, None if unclear."""
 
-    picture: int
+    view: Keyframe
     what: str
     point: tuple[float, float] | None
 
 
-def _assessment(view: Keyframe, named: _Named, text: str, sure: float, rank: int) -> ViewAssessment:
+def _assessment(named: _Named, text: str, sure: float, rank: int) -> ViewAssessment:
     """Return the assessment of a view named as evidence; the first one named is the most relevant."""
-    target = None
+    view, target = named.view, None
     if named.point is not None and view.geometry is not None:
         target = point_at(view, *_pixel(named.point, view.geometry.intrinsics))
     return ViewAssessment(view.id, view.stamp_ns, relevance=1.0 - 0.1 * rank, enough=sure, region=view.region,
@@ -255,22 +259,35 @@ def _answer_text(value: object, question: Question) -> str:
     return "" if index is None else question.choices[index]
 
 
-def _shown(entry: Mapping[str, object], pictures: Sequence[Picture]) -> Picture | None:
-    """Return the picture that an entry of a reply names."""
-    number = _whole(entry.get("picture", entry.get("image"))) or 0
-    return pictures[number - 1] if 1 <= number <= len(pictures) else None
+def _shown(entry: Mapping[str, object], given: Shown) -> Picture | None:
+    """Return the picture that an entry of a reply names or, without one, the thumbnail of the number that it names."""
+    picture = _whole(entry.get("picture", entry.get("image"))) or 0
+    return given.pictures[picture - 1] if 1 <= picture <= len(given.pictures) else \
+        None if picture else given.listed.get(_numbered(entry))
 
 
-def _evidence(value: object, pictures: Sequence[Picture], scale: str) -> list[_Named]:
-    """Return the named pictures, each once, best first."""
+def _in_view(picture: Picture, point: Sequence[float]) -> tuple[float, float]:
+    """Return a point of a picture, which may be a part of its view, in shares of the view."""
+    if picture.box is None or picture.view.geometry is None:
+        return point[0], point[1]
+    (left, top, right, bottom), k = picture.box, picture.view.geometry.intrinsics
+    return (left + point[0] * (right - left)) / k.width, (top + point[1] * (bottom - top)) / k.height
+
+
+def _named(value: object) -> list[dict[str, object]]:
+    """Return the entries of a reply about evidence; a bare number is that of a picture."""
+    return [entry if isinstance(entry, dict) else {"picture": entry} for entry in _entries(value)]
+
+
+def _evidence(value: object, given: Shown, scale: str) -> list[_Named]:
+    """Return the named views, each once, best first."""
     found: dict[int, _Named] = {}
-    for entry in _entries(value):
-        named = entry.get("picture", entry.get("image")) if isinstance(entry, dict) else entry
-        number = _whole(named)
-        if number is not None and 1 <= number <= len(pictures):
-            said = entry if isinstance(entry, dict) else {}
-            point = point_in(said.get("point"), pictures[number - 1].size, scale)
-            found.setdefault(number, _Named(number - 1, _words(said.get("what"))[:_WHAT], point))
+    for entry in _named(value):
+        picture = _shown(entry, given)
+        if picture is not None:
+            point = point_in(entry.get("point"), picture.size, scale)
+            found.setdefault(picture.view.id, _Named(picture.view, _words(entry.get("what"))[:_WHAT],
+                                                     point and _in_view(picture, point)))
     return list(islice(found.values(), MAX_EVIDENCE))
 
 
@@ -298,13 +315,12 @@ def _weighed(reply: Mapping[str, object], options: Sequence[Option],
     return tuple(map(WeighedOption, options, weights, rooms))
 
 
-def _pointed(reply: Mapping[str, object], listed: Collection[int], pictures: Sequence[Picture],
-             scale: str) -> list[WeighedOption]:
+def _pointed(reply: Mapping[str, object], given: Shown, scale: str) -> list[WeighedOption]:
     """Return the places that the model points at in pictures, for entries without the number of a listed option."""
     found = []
     for entry in _places(reply):
-        picture = _shown(entry, pictures)
-        if _numbered(entry) in listed or picture is None:
+        picture = None if _numbered(entry) in given.listed else _shown(entry, given)
+        if picture is None:
             continue
         place = _place(picture, entry.get("point"), scale)
         if place is not None:
@@ -314,18 +330,17 @@ def _pointed(reply: Mapping[str, object], listed: Collection[int], pictures: Seq
     return found
 
 
-def _not_there(reply: Mapping[str, object], listed: Collection[int], pictures: Sequence[Picture]) -> str:
+def _not_there(reply: Mapping[str, object], given: Shown) -> str:
     """Return in words the unlisted option numbers in a reply, to be reported in the next call; "" for none."""
-    lost = sorted({number for entry in _places(reply) if (number := _numbered(entry)) and number not in listed
-                   and _shown(entry, pictures) is None})
+    lost = sorted({number for entry in (*_places(reply), *_named(reply.get("evidence"))) if (number := _numbered(entry))
+                   and number not in given.listed and _shown(entry, given) is None})
     return f"(There was no number {' or '.join(map(str, lost))}.)" if lost else ""
 
 
-def _lost_pictures(value: object, pictures: Sequence[Picture]) -> str:
+def _lost_pictures(value: object, given: Shown) -> str:
     """Return in words the pictures named as evidence that were not shown; no other one then proves the answer."""
-    named = (_whole(entry.get("picture", entry.get("image")) if isinstance(entry, dict) else entry)
-             for entry in _entries(value))
-    lost = sorted({number for number in named if number is not None and not 1 <= number <= len(pictures)})
+    named = [entry for entry in _named(value) if _shown(entry, given) is None]
+    lost = sorted({number for entry in named if (number := _whole(entry.get("picture", entry.get("image"))))})
     return f"(There was no picture {' or '.join(map(str, lost))}.)" if lost else ""
 
 

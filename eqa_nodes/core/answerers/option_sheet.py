@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from PIL import Image, ImageDraw
@@ -22,6 +22,7 @@ _IDEAL_M, _NEAR_M = 2.5, 1.6  # distance from which a place on the floor, and an
 _AHEAD_M = (0.0, 0.6, 1.2)  # where a doorway is looked for: the robot does not see the floor at its feet
 _WIDE_M, _CLOSE_M = 2.4, 1.2  # width of what a thumbnail shows of a place, and of an object
 _LEAST = 0.2  # minimum share of the image's width that a thumbnail shows
+_SAME = 0.6  # two thumbnails with so much of the larger one in common show the same
 _ABOVE = 0.25  # share of a thumbnail's height by which the place lies below its middle
 _QUALITY = 90
 _GAP, _WIDE_PX = 4, 768  # between pictures; width of a sheet of pictures that are two in a row
@@ -61,15 +62,15 @@ class Thumbnail(NamedTuple):
 class Sheet(bytes):
     """A JPEG image with the thumbnails of the options. Only the bytes are sent.
 
-    crops: the thumbnails as pictures of their own, for the simulated model; each has the mark of its option.
+    crops: the thumbnails as pictures of their own by number, each with the mark of its option.
     """
 
-    crops: tuple[Picture, ...]
+    crops: Mapping[int, Picture]
 
-    def __new__(cls, jpeg: bytes, crops: Sequence[Picture] = ()) -> Sheet:
+    def __new__(cls, jpeg: bytes, crops: Mapping[int, Picture] | None = None) -> Sheet:
         """Return the sheet of these thumbnails."""
         sheet = super().__new__(cls, jpeg)
-        sheet.crops = tuple(crops)
+        sheet.crops = crops or {}
         return sheet
 
 
@@ -93,10 +94,20 @@ def glimpses(options: Sequence[Option], views: Iterable[Keyframe]) -> dict[int, 
 
 
 def thumbnails(options: Sequence[Option], views: Iterable[Keyframe]) -> list[Thumbnail]:
-    """Return what can be listed: every option that a view shows, and a look round, which needs no picture."""
-    seen = glimpses(options, views)
-    return [Thumbnail(number, option, seen.get(number), _box(seen[number], option) if number in seen else (0, 0, 0, 0))
-            for number, option in enumerate(options, 1) if number in seen or option.kind == LOOK_ROUND]
+    """Return what is listed: what a view shows, and a look round, which needs no picture.
+
+    Of options whose thumbnails would show the same, the first one is listed, and of those that the model passed over a
+    row of the nearest.
+    """
+    seen, listed = glimpses(options, views), list[Thumbnail]()
+    for number, option in enumerate(options, 1):
+        if option.kind == LOOK_ROUND:
+            listed.append(Thumbnail(number, option, None))
+        elif number in seen:
+            thumb = Thumbnail(number, option, seen[number], _box(seen[number], option))
+            listed += [] if any(_shows_the_same(thumb, other) for other in listed) else [thumb]
+    passed = sorted((one for one in listed if one.option.passed_over), key=lambda one: one.option.distance_m)
+    return [one for one in listed if one not in passed[_SMALL.columns:]]
 
 
 def is_small(option: Option) -> bool:
@@ -111,10 +122,11 @@ def sheet_of(thumbs: Sequence[Thumbnail]) -> Sheet:
             for i in range(0, len(cells), size.columns)]
     height = sum(size.height + size.strip + _GAP for size, _ in rows) - _GAP
     image = Image.new("RGB", (SIDE_PX, max(1, height)), "white")
-    top, crops = 0, list[Picture]()
+    top, crops = 0, dict[int, Picture]()
     for size, cells in rows:
         for i, thumb in enumerate(cells):
-            crops += _draw(image, thumb, size, (i * (size.width + _GAP), top))
+            crop = _draw(image, thumb, size, (i * (size.width + _GAP), top))
+            crops |= {} if crop is None else {thumb.number: crop}
         top += size.height + size.strip + _GAP
     return Sheet(_jpeg(image), crops)
 
@@ -157,8 +169,8 @@ def cropped(view: Keyframe, box: tuple[float, float, float, float], size: tuple[
     return decoded(view).resize(size, RESAMPLING.BICUBIC, box=box)
 
 
-def _draw(image: Image.Image, thumb: Thumbnail, size: _Size, corner: tuple[int, int]) -> list[Picture]:
-    """Draw one thumbnail with its number and distance above it; return it as a picture, [] for a look round."""
+def _draw(image: Image.Image, thumb: Thumbnail, size: _Size, corner: tuple[int, int]) -> Picture | None:
+    """Draw one thumbnail with its number and distance above it; return it as a picture, None for a look round."""
     left, top = corner
     draw = ImageDraw.Draw(image)
     draw.rectangle((left, top, left + size.width - 1, top + size.strip - 1), "black")
@@ -167,14 +179,24 @@ def _draw(image: Image.Image, thumb: Thumbnail, size: _Size, corner: tuple[int, 
     corner = left, top + size.strip
     if thumb.seen is None:
         draw.rectangle((*corner, corner[0] + size.width - 1, corner[1] + size.height - 1), "lightgrey")
-        return []
+        return None
     crop = cropped(thumb.seen.view, thumb.box, (size.width, size.height))
     scale = size.width / (thumb.box[2] - thumb.box[0])
     u, v = (thumb.seen.u - thumb.box[0]) * scale, (thumb.seen.v - thumb.box[1]) * scale
     for radius, colour in ((6, "black"), (4, "white")):
         ImageDraw.Draw(crop).ellipse((u - radius, v - radius, u + radius, v + radius), colour)
     image.paste(crop, corner)
-    return [Picture(_jpeg(crop), thumb.seen.view, [OptionMark(thumb.number, thumb.seen.u, thumb.seen.v)], thumb.box)]
+    return Picture(_jpeg(crop), thumb.seen.view, [OptionMark(thumb.number, thumb.seen.u, thumb.seen.v)], thumb.box)
+
+
+def _shows_the_same(thumb: Thumbnail, other: Thumbnail) -> bool:
+    """Return whether two thumbnails of places are nearly the same part of one view."""
+    if thumb.seen is None or other.seen is None or thumb.seen.view.id != other.seen.view.id or CLOSER in (
+            thumb.option.kind[:len(CLOSER)], other.option.kind[:len(CLOSER)]):
+        return False
+    left, top, right, bottom = ((max, max, min, min)[i](thumb.box[i], other.box[i]) for i in range(4))
+    larger = max((box[2] - box[0]) * (box[3] - box[1]) for box in (thumb.box, other.box))
+    return max(0.0, right - left) * max(0.0, bottom - top) >= _SAME * larger
 
 
 def _box(seen: Glimpse, option: Option) -> tuple[float, float, float, float]:

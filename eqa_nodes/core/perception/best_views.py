@@ -74,11 +74,11 @@ def glimpse_of(view: Keyframe, point: tuple[float, float, float], ideal_m: float
 
 def between_walls(views: Iterable[Keyframe], x: float, y: float, heading: float) -> bool:
     """Return whether an opening of the map lies between walls by the depth of views: what stands on both sides of it is
-    as high as only walls are. True also where no view from nearby shows its sides at that height.
+    as high as only walls are. False where no view from nearby shows its sides at that height.
 
     x, y: middle of the opening, map frame, metres; heading: direction through it, radians.
     """
-    beside, around = [0, 0], 0
+    beside = [0, 0]
     dx, dy = math.cos(heading), math.sin(heading)
     for view in views:
         if math.dist(view.pose[:2], (x, y)) > _NEARBY_M:
@@ -90,9 +90,7 @@ def between_walls(views: Iterable[Keyframe], x: float, y: float, heading: float)
         up = points[:, 2] - view.map_from_base.xyz[2]
         east, north = points[:, 0] - x, points[:, 1] - y
         through, aside = east * dx + north * dy, north * dx - east * dy
-        high = (up > _TALL_M) & (up < _LINTEL_M)
-        posts = high & (np.abs(through) < _THICK_M)
+        posts = (up > _TALL_M) & (up < _LINTEL_M) & (np.abs(through) < _THICK_M)
         beside[0] += int((posts & (aside > _JAMB_M[0]) & (aside < _JAMB_M[1])).sum())
         beside[1] += int((posts & (-aside > _JAMB_M[0]) & (-aside < _JAMB_M[1])).sum())
-        around += int((high & (through > _THICK_M) & (np.abs(aside) < _JAMB_M[1])).sum())
-    return min(beside) >= _POINTS or around < _POINTS
+    return min(beside) >= _POINTS

@@ -141,7 +141,7 @@ class DecisionReply(NamedTuple):
     still be seen, "" for nothing; options: those of the request in its order, weighed, then the places that the model
     pointed at; assessments: one for each view that the model named as evidence, its target computed from the point
     given and the view's depth; targets: those of a question about several, () if the model names none; room: the
-    kind of room in which the robot stands, "" unknown.
+    kind of room in which the robot stands, "" unknown; unclear: what it named that was not shown, for counters.
     """
 
     answer: Answer
@@ -151,3 +151,4 @@ class DecisionReply(NamedTuple):
     assessments: tuple[ViewAssessment, ...] = ()
     targets: tuple[TargetNote, ...] = ()
     room: str = ""
+    unclear: tuple[str, ...] = ()

@@ -128,7 +128,7 @@ def _pictures(parts: Sequence[str | bytes]) -> tuple[ShownPicture, ...]:
         elif isinstance(part, Sheet):
             whole = {shown.picture.view.id for shown in found}  # of these the picture shows more than the thumbnail
             found += [ShownPicture(0, Picture(crop, replace(crop.view, id=_FIRST_CROP - n), crop.marks, crop.box))
-                      for n, crop in enumerate(part.crops) if crop.view.id not in whole]
+                      for n, crop in enumerate(part.crops.values()) if crop.view.id not in whole]
         else:
             raise ModelError(f"{WRONG_FORM} the simulated model reads the labels of remembered views, and one picture "
                              "has none")

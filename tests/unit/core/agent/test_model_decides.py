@@ -36,7 +36,7 @@ def test_the_model_is_told_what_it_said_and_where_the_robot_went() -> None:
     world.ask()
     assert world.briefs[0].notes == () and world.briefs[0].visited == ()
     came, missed = world.briefs[2].notes
-    assert came == "Reasons 1. Missing: the stove. The robot was then sent to a doorway (kitchen by your guess)."
+    assert came == "Reasons 1. Missing: the stove. The robot was then sent to unexplored space (kitchen by your guess)."
     assert missed == came.replace("1", "2").removesuffix(".") + ", but did not get there."
     assert world.briefs[1].visited == world.briefs[2].visited == ("hallway",), "where the model saw it stand"
 
@@ -106,6 +106,15 @@ def test_the_same_answer_from_another_place_makes_it_surer() -> None:
     world = Consulted({}, enough_after=1, sure=0.6, goals=50)
     answer = world.ask()
     assert world.calls.count("advise") == 2 and answer.confidence == pytest.approx(1 - 0.4 ** 1.5)
+
+
+@pytest.mark.parametrize(("sure", "calls"), [(0.8, 3), (0.95, 1)])
+def test_an_answer_beside_which_something_is_missing_is_given_if_it_is_very_sure_or_repeated(sure: float,
+                                                                                          calls: int) -> None:
+    world = Consulted({}, enough_after=1, sure=sure, goals=50, stays=True, unfinished=True)
+    assert world.ask().text == "on the stove" and world.calls.count("advise") == calls
+    nowhere = Consulted({}, enough_after=1, sure=sure, goals=50, stays=True, unfinished=True, useful=0)
+    assert nowhere.ask().text == "on the stove" and nowhere.calls.count("advise") == 1, "it names no place to look"
 
 
 def test_an_answer_that_it_hardly_believes_is_not() -> None:
@@ -197,7 +206,8 @@ def test_a_drive_that_ends_behind_its_doorway_or_before_its_thing_is_noted() -> 
         assert sent(weighed, goal, Decision(goal, "")).notes() == (
             f"A door is open. The robot was then sent to {named}.",)
     away = Pose2(3.2, 0.0, math.pi)
-    assert sent(mug, away, Decision(away, "")).notes() == ("A door is open.",), "it looks another way"
+    assert sent(mug, away, Decision(away, "looks for stairs")).notes() == (
+        "A door is open. The robot then went elsewhere: it looks for stairs.",), "not at the mug"
 
 
 def test_a_look_round_goes_nowhere() -> None:
@@ -213,12 +223,11 @@ def test_a_drive_that_ends_before_its_place_is_noted_too() -> None:
         "A door is open. The robot was then sent to a doorway (kitchen by your guess).",)
 
 
-def test_where_it_went_is_noted_once_and_only_of_what_the_model_weighed() -> None:
+def test_where_it_went_is_noted_once() -> None:
     notes = sent(option("doorway"), THERE)
     notes.stands(SHORT)
     assert notes.notes() == ("A door is open. The robot was then sent to a doorway.",)
-    for decision in (Decision(None, "nothing is left"), Decision(Pose2(9.0, 9.0, 0.0), "the policy's own")):
-        assert sent(option("doorway", "kitchen"), Pose2(9.0, 9.0, 0.0), decision).notes() == ("A door is open.",)
+    assert sent(option("doorway"), THERE, Decision(None, "nothing is left")).notes() == ("A door is open.",)
     empty = Notebook()
     empty.went(AHEAD, [option("doorway", "kitchen")])
     empty.stands(THERE)
@@ -318,7 +327,7 @@ def test_an_opening_between_furniture_is_not_called_a_doorway_and_goes_back_as_i
     door, gap = (Option(x, 2.0, 0.0, "doorway", x - 3.0) for x in (5.06, 4.2))  # the gap is in the middle of the room
     assert as_seen(door, [view(2)]) == door
     assert as_seen(gap, [view(2), view(1, math.pi)]).kind == "frontier"
-    assert as_seen(gap, []) == gap, "nothing speaks against it"
+    assert as_seen(door, []).kind == "frontier", "no view shows walls beside it"
     world = Seeing({})
     world.options = lambda question, assessments: [gap]  # type: ignore[method-assign, assignment, misc]
     world.ask()
@@ -328,11 +337,13 @@ def test_an_opening_between_furniture_is_not_called_a_doorway_and_goes_back_as_i
 def test_what_was_done_instead_of_its_first_choice_is_said_in_one_sentence() -> None:
     near = WeighedOption(Option(5.0, 0.0, 0.0, "doorway", 5.0), 0.3, "study")
     far = WeighedOption(Option(25.0, 0.0, 0.0, "doorway", 25.0), 0.45, "kitchen")
-    for other, why in ((far, "is 20 m farther"), (far._replace(option=far.option._replace(distance_m=5.5)),
-                                                  "cannot be reached, was looked at already, or takes more turns")):
+    beside = far._replace(option=far.option._replace(distance_m=5.5))
+    weighed = AHEAD._replace(candidates=(Candidate(5.0, 0.0, 0.3, "doorway"), Candidate(26.0, 0.0, 0.1, "doorway")))
+    for other, decision, why in ((far, weighed, "is 20 m farther"), (far, AHEAD, "cannot be reached or was looked at "
+                                 "already"), (beside, weighed, "takes longer to reach, with its turns")):
         notes = Notebook()
         notes.add(DecisionReply(Answer(abstained=True), "A door is open."))
-        notes.went(AHEAD, [near, other])
+        notes.went(decision, [near, other])
         notes.stands(THERE)
         assert notes.notes() == ("A door is open. The robot was then sent to a doorway (study by your guess). "
                                  f"Your first choice, a doorway (kitchen by your guess), {why}.",)

@@ -99,14 +99,14 @@ def test_an_option_that_no_view_shows_has_no_number() -> None:
     asked = brief(options=(HIDDEN, DOOR))
     said = read({"reasons": "", "go_to": [{"number": 1, "chance": 0.9}, {"number": 2, "chance": 0.3}]}, asked=asked)
     assert weights(said) == (0.0, 0.3) and said.reasons == "(There was no number 1.)"
-    assert "Number of further places, not listed because no picture shows them: 1." in str(shown(asked, 512).parts[-1])
+    assert "Number of further places, of which there is no picture of their own: 1." in str(shown(asked, 512).parts[-1])
 
 
 def test_where_no_view_shows_any_option_the_model_may_still_point() -> None:
     asked = brief(options=(HIDDEN,))
     given = shown(asked, 512)
     assert len(given.parts) == 5 and not given.listed, "no sheet"
-    assert "Number of further places, not listed because no picture shows them: 1." in str(given.parts[-1])
+    assert "Number of further places, of which there is no picture of their own: 1." in str(given.parts[-1])
     assert "last call" not in str(given.parts[-1])
     place = {"number": 0, "picture": 2, "point": [0.5, 0.9], "chance": 0.5}
     assert [one.weight for one in read({"go_to": [place]}, asked=asked).options] == [0.0, 0.5]
@@ -114,7 +114,7 @@ def test_where_no_view_shows_any_option_the_model_may_still_point() -> None:
 
 def test_a_view_that_was_forgotten_or_is_damaged_makes_no_thumbnail() -> None:
     whole = brief(views=(view(1, math.pi),), now=(1,), options=(DOOR,), sheet=(view(2),))
-    assert shown(whole, 512).listed == {1}
+    assert set(shown(whole, 512).listed) == {1}
     geometry = view(2).geometry
     assert geometry is not None
     for gone in (replace(view(2), jpeg=b""), replace(view(2), geometry=None),
@@ -247,6 +247,24 @@ def test_a_picture_that_was_not_shown_is_told_and_no_other_one_takes_its_place()
     assert [e.keyframe_id for e in read({"answer": "an apple", "evidence": [7, 1]}).answer.evidence] == [1]
 
 
+def test_a_place_of_the_sheet_may_be_named_as_evidence_and_enlarged() -> None:
+    asked = brief(options=(DOOR,))
+    given = shown(asked, 512)
+    thumb = given.listed[1]
+    assert thumb is not None and thumb.box is not None
+    middle = [(low + high) / 2 / side for low, high, side in zip(thumb.box, thumb.box[2:], (640, 480))]
+    named = {"number": 1, "what": "bowl", "point": [0.5, 0.5]}
+    said, same = (read({"answer": "an apple", "evidence": [entry]}, asked=asked)
+                  for entry in (named, {"picture": 2, "what": "bowl", "point": middle}))
+    assert said.answer == same.answer and said.assessments[0].keyframe_id == 2
+    assert said.assessments[0].target == pytest.approx(same.assessments[0].target)
+    part: list[Zoom] = []
+    read_advice({"zoom": {"number": 1, "box": [0.0, 0.0, 1.0, 1.0]}}, QUESTION, asked, given, PointScale(), part.append)
+    assert part[0].box == pytest.approx([one / side for one, side in zip(thumb.box, (640, 480) * 2)])
+    lost = read({"reasons": "An apple.", "evidence": [{"number": 9, "what": "bowl"}]}, asked=asked)
+    assert lost.reasons == "An apple. (There was no number 9.)" and not lost.answer.evidence
+
+
 def test_a_choice_is_one_of_the_options_or_no_answer() -> None:
     asked = QUESTION._replace(choices=("apple", "pear"))
     assert read({"answer": "B", "confidence": 0.7}, asked).answer.text == "pear"
@@ -313,7 +331,7 @@ def test_pictures_are_small_and_in_order_and_what_changes_comes_last() -> None:
     assert (first, second) == ("Picture 1, taken earlier", "Picture 2, what it sees now")
     assert str(places) == ("The sheet of places: number 1 is a doorway, in or beside the kitchen, 1 m away; "
                            "number 2 is floor not yet visited, 2 m away")
-    assert isinstance(sheet, Sheet) and [crop.marks[0].number for crop in sheet.crops] == [1, 2]
+    assert isinstance(sheet, Sheet) and list(sheet.crops) == [1, 2]
     for words in ("as you named them: hallway.", "before: Nothing yet.", "Drives left: about 3.", "after this one: 2."):
         assert words in str(known)
 
@@ -325,7 +343,7 @@ def test_where_it_can_go_nowhere_the_model_is_told_to_answer() -> None:
 def test_a_look_round_is_told_without_a_direction_and_not_drawn() -> None:
     here = Option(*view(2).pose, LOOK_ROUND, 0.0)
     *_, places, sheet, _ = shown(brief(options=(DOOR, here)), 512).parts
-    assert isinstance(sheet, Sheet) and [crop.marks[0].number for crop in sheet.crops] == [1]
+    assert isinstance(sheet, Sheet) and list(sheet.crops) == [1]
     assert str(places).endswith(f"; number 2 is {LOOK_ROUND}")
 
 
@@ -334,7 +352,7 @@ def test_a_closer_look_is_a_thumbnail_of_the_thing_and_no_disc() -> None:
     *_, places, sheet, _ = given = shown(brief(options=(closer,)), 512).parts
     assert not marks_in(view(2), (closer,)) and len(given) == 7
     assert f"number 1 is {CLOSER} the bowl" in str(places)
-    assert isinstance(sheet, Sheet) and sheet.crops[0].view == view(2)
+    assert isinstance(sheet, Sheet) and sheet.crops[1].view == view(2)
 
 
 def test_it_is_reminded_of_all_that_the_question_is_about() -> None:

@@ -56,12 +56,28 @@ def test_a_thing_is_cropped_closer_than_a_place() -> None:
 @pytest.mark.parametrize(("count", "passed", "height"), [
     (1, 0, 150), (3, 0, 150), (4, 0, 304), (3, 5, 246), (0, 2, 92)])
 def test_it_is_as_wide_as_a_tile_and_what_was_passed_over_is_small(count: int, passed: int, height: int) -> None:
+    [thumb] = thumbnails([DOOR], VIEWS)
     options = [DOOR] * count + [DOOR._replace(value=-1.0)] * passed
-    sheet = sheet_of(thumbnails(options, VIEWS))
+    sheet = sheet_of([thumb._replace(number=n, option=option) for n, option in enumerate(options, 1)])
     assert pixels(sheet).shape == (height, SIDE_PX)
-    assert [crop.marks[0].number for crop in sheet.crops] == list(range(1, count + passed + 1))
-    assert {Image.open(io.BytesIO(crop)).size for crop in sheet.crops} == {
+    assert list(sheet.crops) == [crop.marks[0].number for crop in sheet.crops.values()] == list(
+        range(1, count + passed + 1))
+    assert {Image.open(io.BytesIO(crop)).size for crop in sheet.crops.values()} == {
         *([(168, 126)] if count else []), *([(99, 74)] if passed else [])}
+
+
+def test_of_places_that_look_the_same_on_it_the_first_is_listed() -> None:
+    beside, behind = DOOR._replace(y=2.15), DOOR._replace(x=6.0)
+    assert [thumb.number for thumb in thumbnails((DOOR, beside, behind), VIEWS)] == [1, 3]
+    thing = DOOR._replace(kind=f"{CLOSER} the bowl")
+    assert [thumb.number for thumb in thumbnails((thing, DOOR, thing), VIEWS)] == [1, 2, 3], "it names another thing"
+
+
+def test_of_what_was_passed_over_the_nearest_fill_one_row() -> None:
+    passed = [Option(x, y, 0.0, "frontier", abs(x - 3.0), value=-1.0) for x in (7.2, 4.6, 1.0) for y in (1.3, 2.7)]
+    listed = [thumb.option for thumb in thumbnails(passed, VIEWS)]
+    assert len(thumbnails([one._replace(value=0.0) for one in passed], VIEWS)) > 5 == len(listed)
+    assert sum(one.x < 7.0 for one in listed) == 4
 
 
 def test_numbers_are_bright_on_black_and_at_least_ten_pixels_high() -> None:
