@@ -62,6 +62,7 @@ SPEED = {
     "hour": Experiment("memory of each process over an hour of driving", 5, "graph.hour")}
 TRIALS = {
     "people": Experiment("questions as people type them", 1, "people.figures"),
+    "decisions": Experiment("what readers decided, asked again with today's prompts", 1, "decisions.figures"),
     "weeks": Experiment("what memory holds of a fortnight of patrols", 3, "weeks.figures"),
     "recall": Experiment("100 searches in other words", 10, "recall.figures"),
     "policies": Experiment("exploration policies on the same questions", 180, commands=(
