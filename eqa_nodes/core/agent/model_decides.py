@@ -38,9 +38,9 @@ _EARLIER = 200  # number of earlier views of which thumbnails are made and the c
 _REPEATED = 3  # calls in a row with the same answer after which it is given
 _USELESS = 3  # calls in a row in which the model names no place to go to, after which the search ends
 _CLOSING = 2  # the last call shows this many times as many pictures as other calls
-_UNFINISHED, _SURE = 0.5, 0.9  # below this confidence, a place of that weight is looked at if something is missing
+_UNFINISHED, _SURE = 0.3, 0.9  # below this confidence, a place of that weight is looked at if something is missing
 _PROOF = 1  # maximum number of pictures named as evidence that are shown again, for each target of the question
-_NOTES = 8  # maximum number of notes of earlier calls
+_NOTES = 5  # maximum number of notes of earlier calls
 _AREA_M2 = 1.0  # less floor says nothing about the size of a room
 _THERE_M = 1.0  # distance to its goal within which the robot has arrived
 _WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited",
@@ -237,19 +237,19 @@ class ModelDecides(ExploreFirst):
         """Return a request that includes the notes."""
         notes = self._notebook
         notes.stands(self._ports.odometry.last()[1])
-        visited = self._with_sizes(notes.visited) if self._asks_of_sizes else notes.visited
+        visited = self._with_sizes() if self._asks_of_sizes else notes.visited
         return DecisionRequest(views, options, now, tuple(visited), notes.notes(), legs_left, calls_left, notes.targets,
                                sheet)
 
-    def _with_sizes(self, rooms: Sequence[str]) -> list[str]:
-        """Return the rooms with the floor that was seen of each, by the depth of the views."""
-        walls = WallMap()
-        for view in self._ports.memory.since(0)[-_EARLIER:]:
+    def _with_sizes(self) -> list[str]:
+        """Return the rooms with the floor that was seen of each, by the depth of the views, the present one last."""
+        walls, views = WallMap(), self._ports.memory.since(0)[-_EARLIER:]
+        for view in views:
             with suppress(BadFrame):  # a view without readable depth adds nothing
                 walls.add_view(view)
         sized = []
-        for room in rooms:
-            x, y, floor_m = self._stood[room]
+        for room, (x, y, floor_m) in (*self._stood.items(), *(("where it stands", view.map_from_base.xyz)
+                                                              for view in views[-1:])):
             area_m2 = walls.parts(x, y, floor_m).area_m2(x, y)
             sized.append(f"{room} ({area_m2:.0f} m2 of floor seen)" if area_m2 >= _AREA_M2 else room)
         return sized
@@ -264,13 +264,17 @@ class Notebook:
         self._notes: list[str] = []
         self._goal: Pose2 | None = None  # goal of the drive since the last note
         self._instead = ""  # why it is not the model's first choice, "" if it is
+        self._guess = ""  # the room that the model expected there
 
     def notes(self) -> tuple[str, ...]:
         """Return the latest notes, oldest first."""
         return tuple(self._notes[-_NOTES:])
 
     def add(self, said: DecisionReply) -> None:
-        """Note a reply of the model."""
+        """Note a reply of the model, and whether it stands in the room that it expected."""
+        if self._guess and said.room and said.room != self._guess:
+            self._notes[-1] += f" That was the {said.room}, not the {self._guess}."
+        self._guess = ""
         answer = f" Answer so far: {said.answer.text} ({said.answer.confidence:.2f})." if said.answer.text else ""
         missing = f" Missing: {_lasting(said.missing)}." if said.missing else ""
         self._notes.append(f"{_lasting(said.reasons)}{answer}{missing}")
@@ -287,7 +291,7 @@ class Notebook:
             self._notes[-1] += f" The robot then went elsewhere: it {decision.reason}."
             return
         chosen, first = advice[number - 1], max(advice, key=lambda one: one.weight)
-        self._goal = decision.goal
+        self._goal, self._guess = decision.goal, chosen.room
         self._notes[-1] += " The robot then looked round" if chosen.option.kind == LOOK_ROUND else \
             f" The robot was then sent to {_place_named(chosen)}"
         if first.weight > chosen.weight:
@@ -303,7 +307,7 @@ class Notebook:
             return
         arrived = here.distance(self._goal) <= _THERE_M
         self._notes[-1] += ("." if arrived else ", but did not get there.") + self._instead
-        self._goal, self._instead = None, ""
+        self._goal, self._instead, self._guess = None, "", self._guess if arrived else ""
 
 
 def _place_named(weighed: WeighedOption) -> str:
@@ -316,7 +320,7 @@ def _chosen(decision: Decision, advice: Sequence[WeighedOption]) -> int:
     """Return the number of the option that a decision follows, 0 for none. A long drive ends before its place."""
     if decision.goal is None:
         return 0
-    places = [decision.goal, *(Pose2(c.x, c.y, decision.goal.yaw) for c in decision.candidates[:1])]
+    places = [*(Pose2(c.x, c.y, decision.goal.yaw) for c in decision.candidates[:1]), decision.goal]
     return next((number for place in places if (number := option_at(advice, place))), 0)
 
 

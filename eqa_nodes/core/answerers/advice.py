@@ -16,7 +16,7 @@ from eqa_nodes.core.model import NUMBER, TEXT, WHOLE, Picture, an_object, list_o
 from eqa_nodes.core.perception.projection import floor_at, point_at, visible_pixel
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, OptionMark, TargetNote
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, ZOOM, Option, WeighedOption
-from eqa_nodes.core.types.geometry import wrap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer, Question, ViewAssessment
 from eqa_nodes.core.types.views import TEXT as READ
 from eqa_nodes.core.types.views import Intrinsics, Keyframe
@@ -92,11 +92,12 @@ def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[OptionMark, ...
 
 
 def _heading(number: int, picture: Picture, brief: DecisionRequest) -> str:
-    newest = ", the newest" if picture.view.id == max(view.id for view in brief.views) else ", taken earlier"
-    if picture.view.id in brief.now:
-        return f"Picture {number}, " + ("what it sees now" if picture.view.id == brief.now[-1] else
-                                        "taken where it stands")
-    return f"Picture {number}{newest}"
+    view, newest = picture.view, max(brief.views, key=lambda view: view.id)
+    if view.id in brief.now:
+        return f"Picture {number}, " + ("what it sees now" if view.id == brief.now[-1] else
+                                        f"taken where it stands, of what is {_towards(view.pose.yaw, newest.pose)}")
+    when = "the newest" if view is newest else f"taken earlier, {view.pose.distance(newest.pose):.0f} m from here"
+    return f"Picture {number}, {when}"
 
 
 def _places_listed(thumbs: Sequence[Thumbnail], drawn: Collection[int], brief: DecisionRequest) -> str:
@@ -118,8 +119,12 @@ def _direction(option: Option, brief: DecisionRequest) -> str:
     """
     robot = max(brief.views, key=lambda view: view.id).pose
     dx, dy = option.x - robot.x, option.y - robot.y
-    towards = option.heading if math.hypot(dx, dy) < _AT_FEET_M else math.atan2(dy, dx)
-    return _DIRECTIONS[round(wrap(towards - robot.yaw) / (math.pi / 4)) % len(_DIRECTIONS)]
+    return _towards(option.heading if math.hypot(dx, dy) < _AT_FEET_M else math.atan2(dy, dx), robot)
+
+
+def _towards(heading: float, robot: Pose2) -> str:
+    """Return a direction of the map, radians, in words for a robot."""
+    return _DIRECTIONS[round(wrap(heading - robot.yaw) / (math.pi / 4)) % len(_DIRECTIONS)]
 
 
 def _known(brief: DecisionRequest, left_out: int) -> str:

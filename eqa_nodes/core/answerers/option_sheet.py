@@ -22,7 +22,8 @@ _IDEAL_M, _NEAR_M = 2.5, 1.6  # distance from which a place on the floor, and an
 _AHEAD_M = (0.0, 0.6, 1.2)  # where a doorway is looked for: the robot does not see the floor at its feet
 _WIDE_M, _CLOSE_M = 2.4, 1.2  # width of what a thumbnail shows of a place, and of an object
 _LEAST = 0.2  # minimum share of the image's width that a thumbnail shows
-_SAME = 0.6  # two thumbnails with so much of the larger one in common show the same
+_SAME, _SAME_M = 0.6, 1.5  # two thumbnails with so much of the larger one in common, or places so close, are the same
+_FULL, _LEAST_PASSED = 6, 2  # thumbnails up to which places that were passed over are added; number that always are
 _ABOVE = 0.25  # share of a thumbnail's height by which the place lies below its middle
 _QUALITY = 90
 _GAP, _WIDE_PX = 4, 768  # between pictures; width of a sheet of pictures that are two in a row
@@ -96,8 +97,8 @@ def glimpses(options: Sequence[Option], views: Iterable[Keyframe]) -> dict[int, 
 def thumbnails(options: Sequence[Option], views: Iterable[Keyframe]) -> list[Thumbnail]:
     """Return what is listed: what a view shows, and a look round, which needs no picture.
 
-    Of options whose thumbnails would show the same, the first one is listed, and of those that the model passed over a
-    row of the nearest.
+    Of options that would show the same place, the first one is listed. Of those that the model passed over the nearest
+    are, as many as fill the sheet.
     """
     seen, listed = glimpses(options, views), list[Thumbnail]()
     for number, option in enumerate(options, 1):
@@ -107,7 +108,8 @@ def thumbnails(options: Sequence[Option], views: Iterable[Keyframe]) -> list[Thu
             thumb = Thumbnail(number, option, seen[number], _box(seen[number], option))
             listed += [] if any(_shows_the_same(thumb, other) for other in listed) else [thumb]
     passed = sorted((one for one in listed if one.option.passed_over), key=lambda one: one.option.distance_m)
-    return [one for one in listed if one not in passed[_SMALL.columns:]]
+    left = min(_SMALL.columns, max(_LEAST_PASSED, _FULL - len(listed) + len(passed)))
+    return [one for one in listed if one not in passed[left:]]
 
 
 def is_small(option: Option) -> bool:
@@ -190,10 +192,13 @@ def _draw(image: Image.Image, thumb: Thumbnail, size: _Size, corner: tuple[int, 
 
 
 def _shows_the_same(thumb: Thumbnail, other: Thumbnail) -> bool:
-    """Return whether two thumbnails of places are nearly the same part of one view."""
-    if thumb.seen is None or other.seen is None or thumb.seen.view.id != other.seen.view.id or CLOSER in (
-            thumb.option.kind[:len(CLOSER)], other.option.kind[:len(CLOSER)]):
+    """Return whether two thumbnails show nearly the same part of one view, or one place; False for things."""
+    if thumb.seen is None or other.seen is None or thumb.seen.view.id != other.seen.view.id or any(
+            one.option.kind.startswith(CLOSER) for one in (thumb, other)):
         return False
+    apart_m = math.dist((thumb.option.x, thumb.option.y), (other.option.x, other.option.y))
+    if apart_m < _SAME_M and "doorway" not in (thumb.option.kind, other.option.kind):
+        return True
     left, top, right, bottom = ((max, max, min, min)[i](thumb.box[i], other.box[i]) for i in range(4))
     larger = max((box[2] - box[0]) * (box[3] - box[1]) for box in (thumb.box, other.box))
     return max(0.0, right - left) * max(0.0, bottom - top) >= _SAME * larger

@@ -63,6 +63,8 @@ _NEW_M2 = 1.0  # unseen floor in sight that is worth a turn at the end of a driv
 _TURNS = (math.pi / 3, -math.pi / 3, 2 * math.pi / 3, -2 * math.pi / 3, math.pi)  # that are considered there
 _SAME_TURN_RAD = math.radians(45)
 _RELEVANT, _MOST_LOOKS = 0.3, 2
+_FACED_M = 3.5  # a thing that a model named is faced at the end of a drive from at most so far
+_REGION_M = 2.5  # an option in sight of a better one that is this close shows the same floor
 _BEFORE_M = 0.5  # distance from a doorway by which its nearer side is told
 _SURELY_M = 7.0  # drives longer than this end on floor that is known, because they may be made in parts
 _PLACES = ("frontier", "doorway", "floor")
@@ -173,10 +175,11 @@ class BestPolicy:
                  unvisited_floor(reach, known, _FLOOR, _FLOOR_M) if self._targets.open(place.pose)
                  for own in [self._floor_option(situation, place)]]
         looks = self._closer_looks(situation, reach)
-        found = apart(sorted(found, key=lambda pair: -pair[1].score))
+        found = _one_a_region(apart(sorted(found, key=lambda pair: -pair[1].score)), situation.grid)
         listed = [*spread(found, self._c.listed - len(floor) - len(looks)), *floor]
         marked = [(option._replace(value=-1.0) if self._was_passed(option) else option, own) for option, own in listed]
-        self._listed = [*(pair for pair in marked if not pair[0].passed_over), *looks,
+        marked = [*marked, *looks]
+        self._listed = [*(pair for pair in marked if not pair[0].passed_over),
                         *self._look_round(situation.pose, situation.grid),
                         *(pair for pair in marked if pair[0].passed_over)]
         return [option for option, _ in self._listed]
@@ -191,7 +194,8 @@ class BestPolicy:
         ended = self._targets.review(situation.pose)
         advised = bool(situation.advice)
         self._note_passed(situation.advice)
-        options = self._advised(situation, reach) if advised else self._options(situation, reach)
+        by_place = self._advised(situation, reach) if advised else {}
+        options = [*by_place] if advised else self._options(situation, reach)
         marks = self._marks(situation.regions)
         if not options:
             self._targets.drop()
@@ -206,6 +210,7 @@ class BestPolicy:
             decision = decision_for(situation.pose, reason, chosen, options, less_worth, chances=True)
             return decision._replace(marks=marks, look_around=True)
         goal = self._targets.aim(chosen.place, reach, self._c.advised_leg_m if advised else self._c.leg_m)
+        goal = _facing_named(goal, situation) if advised and same(goal, chosen.place.pose) else goal
         self._closer += [(option.x, option.y) for option, own in self._listed
                          if own.kind == "look" and same(own.place.pose, chosen.place.pose)]
         verb = "keeps going to" if chosen is kept else "goes to"
@@ -217,6 +222,9 @@ class BestPolicy:
             self._turned.append(goal)
             self._looking = [goal]
         decision = decision_for(goal, reason, chosen, options, less_worth, chances=True)
+        if chosen in by_place:  # the place as the model saw it, which may be beside where the robot stops
+            at, (first, *others) = by_place[chosen], decision.candidates
+            decision = decision._replace(candidates=(first._replace(x=at.x, y=at.y), *others))
         return decision._replace(marks=marks, look_around=look)
 
     @property
@@ -263,13 +271,13 @@ class BestPolicy:
         hidden = not clear_lines(situation.grid, pose[:2], np.array([front]))[0]
         return "something stands in between" if hidden else ""
 
-    def _advised(self, situation: Situation, reach: ReachableArea) -> list[ScoredPlace]:
-        """Return the options weighed by the model, with values from its weights.
+    def _advised(self, situation: Situation, reach: ReachableArea) -> dict[ScoredPlace, Option]:
+        """Return the places weighed by the model, with values from its weights, each with the option that it was shown.
 
         The room that the model expects somewhere is not stored: if it were shown to the model again, a wrong guess
         would persist. The room that it sees the robot in is stored.
         """
-        listed, options = dict(self._listed), list[ScoredPlace]()
+        listed, options = dict(self._listed), dict[ScoredPlace, Option]()
         named = False  # whether the robot can go to a place that the model named: the others then do not count
         for option, weight, room in sorted(situation.advice, key=lambda one: -one.weight):
             own = listed.get(option) or self._pointed(reach, option)
@@ -278,10 +286,9 @@ class BestPolicy:
                 value = advised_value(own, weight)
                 # an object's name is more precise
                 expects = room and own.kind in ("frontier", "doorway", "floor", POINTED)
-                options.append(own._replace(
-                    value=value, score=self._advised_score(situation.pose, own, value),
-                    what=f"where the model expects the {room}" if expects else own.what))
-        return [o for o in options if o.score > 0]
+                options[own._replace(value=value, score=self._advised_score(situation.pose, own, value),
+                                     what=f"where the model expects the {room}" if expects else own.what)] = option
+        return {own: option for own, option in options.items() if own.score > 0}
 
     def _advised_score(self, pose: Pose2, own: ScoredPlace, value: float) -> float:
         """Return the square of a weight per metre; a turn counts as many metres as the robot drives in its steps."""
@@ -475,13 +482,39 @@ class BestPolicy:
                 continue
             value = self._c.thin * a.relevance
             own = ScoredPlace(place, self._score(situation.pose, place, value), "look", f"{CLOSER} {a.note}", value)
-            looks.append((Option(*target, place.pose.yaw, own.what, place.distance_m, "", value,
-                                 max(0.0, a.target_z - a.z)), own))
+            looks.append((Option(*target, place.pose.yaw, own.what, place.distance_m, "",
+                                 value if a in situation.assessments else -1.0, max(0.0, a.target_z - a.z)), own))
         return looks
 
     def _marks(self, regions: Sequence[RankedRegion]) -> tuple[Candidate, ...]:
         rank = {name: rank_of(name, regions) for name in self._belief.names()}
         return tuple(Candidate(s.x, s.y, rank[s.name], s.name) for s in self._belief.squares())
+
+
+def _one_a_region(found: Sequence[tuple[Option, ScoredPlace]],
+                  grid: GridMap) -> list[tuple[Option, ScoredPlace]]:
+    """Return the options (best first) without those in sight of a better one near them, which shows the same floor.
+
+    Doorways stay: each leads to a room of its own.
+    """
+    kept: list[tuple[Option, ScoredPlace]] = []
+    for option, own in found:
+        near = np.array([(kin.x, kin.y) for kin, _ in kept if kin.kind != "doorway" and math.dist(
+            (kin.x, kin.y), (option.x, option.y)) < _REGION_M]).reshape(-1, 2)
+        if option.kind == "doorway" or not clear_lines(grid, (option.x, option.y), near).any():
+            kept.append((option, own))
+    return kept
+
+
+def _facing_named(goal: Pose2, situation: Situation) -> Pose2:
+    """Return a goal with the heading to what a model named as evidence, if that can be seen from there."""
+    named = [a for a in situation.assessments if a.target is not None and a.note and a.relevance >= _RELEVANT
+             and _HERE_M < math.dist(goal[:2], a.target) <= _FACED_M]
+    for a in sorted(named, key=lambda a: -a.relevance):
+        front = in_front_of(situation.grid, a.pose, _target(a))
+        if clear_lines(situation.grid, goal[:2], np.array([front]))[0]:
+            return goal._replace(yaw=math.atan2(_target(a)[1] - goal.y, _target(a)[0] - goal.x))
+    return goal
 
 
 def _target(view: ViewAssessment) -> tuple[float, float]:

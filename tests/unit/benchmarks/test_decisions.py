@@ -46,7 +46,8 @@ def test_two_replies_decide_the_same_by_answer_or_place(said: DecisionReply, oth
     assert same_choice(said, other) is same_choice(other, said) is same
 
 
-def test_a_run_records_its_decisions_as_they_can_be_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_records_its_decisions_as_they_can_be_asked_again(tmp_path: Path,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EQA_DECISIONS", str(tmp_path / "decisions"))
     answerer = RecordingAnswerer(ScriptedBackend([json.dumps(REPLY)] * 2))
     said = [answerer.advise(QUESTION, brief()) for _ in range(2)]

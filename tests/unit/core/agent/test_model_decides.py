@@ -243,11 +243,21 @@ def test_numbers_of_pictures_are_not_kept(said: str, kept: str) -> None:
     assert notes.notes() == (f"{kept} Answer so far: red (0.85). Missing: the sofa in a picture.",)
 
 
-def test_it_is_reminded_of_the_latest_eight() -> None:
+def test_it_is_reminded_of_the_latest_five() -> None:
     notes = Notebook()
     for n in range(12):
         notes.add(DecisionReply(Answer(abstained=True), f"Note {n}."))
-    assert notes.notes() == tuple(f"Note {n}." for n in range(4, 12))
+    assert notes.notes() == tuple(f"Note {n}." for n in range(7, 12))
+
+
+def test_a_room_that_it_expected_and_did_not_find_is_noted() -> None:
+    for found, remark in (("hallway", " That was the hallway, not the kitchen."), ("kitchen", ""), ("", "")):
+        notes = sent(option("doorway", "kitchen"), THERE)
+        notes.add(DecisionReply(Answer(abstained=True), "Again.", room=found))
+        assert notes.notes()[0].endswith(f"(kitchen by your guess).{remark}")
+    missed = sent(option("doorway", "kitchen"), SHORT)
+    missed.add(DecisionReply(Answer(abstained=True), "Again.", room="hallway"))
+    assert missed.notes()[0].endswith("did not get there."), "it is not there yet"
 
 
 def test_targets_stay_until_they_are_named_anew() -> None:
@@ -383,7 +393,7 @@ def test_such_a_question_is_asked_with_the_floor_of_each_room() -> None:
         world = Seeing({}, seen=len(views) - 1)
         world.since = lambda keyframe_id, seen=world: views[keyframe_id:seen.seen]  # type: ignore[method-assign, misc]
         Agent(Ports(world, world, world, world, world), AgentConfig(consult=True)).ask(question)
-        assert world.briefs[0].visited == ()
+        assert [one.partition(" (")[0] for one in world.briefs[0].visited] == ["where it stands"] * told
         room, _, area = world.briefs[1].visited[0].partition(" (")
         assert room == "hallway" and bool(area) == told
         assert not told or 15.0 <= float(area.split(" ")[0]) <= 21.0

@@ -328,7 +328,9 @@ def test_pictures_are_small_and_in_order_and_what_changes_comes_last() -> None:
     assert [Image.open(io.BytesIO(picture)).size for picture in given.pictures] == [(512, 384)] * 2
     assert [picture.view.id for picture in given.pictures] == [1, 2]
     first, _, second, _, places, sheet, known = given.parts
-    assert (first, second) == ("Picture 1, taken earlier", "Picture 2, what it sees now")
+    assert (first, second) == ("Picture 1, taken earlier, 0 m from here", "Picture 2, what it sees now")
+    turned = shown(brief(now=(1, 2)), 512).parts[0]
+    assert turned == "Picture 1, taken where it stands, of what is behind"
     assert str(places) == ("The sheet of places: number 1 is a doorway, in or beside the kitchen, 1 m away; "
                            "number 2 is floor not yet visited, 2 m away")
     assert isinstance(sheet, Sheet) and list(sheet.crops) == [1, 2]

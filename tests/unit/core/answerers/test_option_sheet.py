@@ -74,10 +74,15 @@ def test_of_places_that_look_the_same_on_it_the_first_is_listed() -> None:
 
 
 def test_of_what_was_passed_over_the_nearest_fill_one_row() -> None:
-    passed = [Option(x, y, 0.0, "frontier", abs(x - 3.0), value=-1.0) for x in (7.2, 4.6, 1.0) for y in (1.3, 2.7)]
-    listed = [thumb.option for thumb in thumbnails(passed, VIEWS)]
-    assert len(thumbnails([one._replace(value=0.0) for one in passed], VIEWS)) > 5 == len(listed)
-    assert sum(one.x < 7.0 for one in listed) == 4
+    passed = [Option(x, y, 0.0, "doorway", abs(x - 3.0), value=-1.0) for x in (7.2, 4.6, 1.0) for y in (1.3, 2.7)]
+    fresh = [one._replace(value=0.5) for one in passed]
+    assert len(thumbnails(fresh, VIEWS)) == 6
+    for new, left in ((0, 5), (2, 4), (6, 2)):
+        others = [one._replace(x=one.x + 0.3) for one in passed]
+        listed = [thumb.option for thumb in thumbnails((*fresh[:new], *others), VIEWS)]
+        assert [one.passed_over for one in listed] == [False] * new + [True] * (len(listed) - new)
+        assert len(listed) - new <= left
+    assert {one.x for one in listed if one.passed_over} <= {1.3, 4.9}, "the nearest"
 
 
 def test_numbers_are_bright_on_black_and_at_least_ten_pixels_high() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.mapping.frontiers import find_frontiers
+from eqa_nodes.core.policies import best_policy
 from eqa_nodes.core.policies.advised import advised_value, apart, pointed_at, spread, unvisited_floor
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_policy import BestConfig, BestPolicy
@@ -592,10 +593,10 @@ def test_a_closer_look_is_offered_until_it_is_taken_and_never_again() -> None:
 
     [look] = looks(mug)
     assert (look.x, look.y, look.z) == (9.0, 1.25, 0.8), "where the thing is"
-    assert looks() == [look], "also where the model names something else meanwhile"
+    assert looks() == [look._replace(value=-1.0)], "last, where the model names something else meanwhile"
     now = situation(grid, regions=())
     options = policy.options(now)
-    decision = policy.decide(now._replace(advice=[WeighedOption(o, float(o == look)) for o in options]))
+    decision = policy.decide(now._replace(advice=[WeighedOption(o, float(o.kind == look.kind)) for o in options]))
     assert decision.goal is not None and math.dist(decision.goal[:2], (9.0, 1.25)) <= 1.9
     assert looks(mug._replace(keyframe_id=2)) == []
 
@@ -605,3 +606,31 @@ def test_what_is_more_than_two_metres_away_may_be_looked_at_more_closely_too() -
         mug = ViewAssessment(1, 1, 1.0, 0.0, pose=HERE, target=(x, 1.25), note="mug")
         options = BestPolicy().options(situation(corridor(), mug, pose=HERE._replace(yaw=0.0), regions=()))
         assert ("a closer look at mug" in {o.kind for o in options}) == offered
+
+
+def test_of_places_that_show_the_same_floor_the_best_is_listed() -> None:
+    grid, own = corridor(), ScoredPlace(ReachablePose(HERE, 1.0), 1.0, "frontier", "a frontier")
+    first, beside, away = (Option(x, 1.25, 0.0, "frontier", 1.0) for x in (3.0, 5.0, 8.0))
+    pairs = [(one, own) for one in (first, beside, away)]
+    assert [one.x for one, _ in best_policy._one_a_region(pairs, grid)] == [3.0, 8.0]
+    doors = [(one._replace(kind="doorway"), own) for one in (first, beside, away)]
+    assert len(best_policy._one_a_region(doors, grid)) == 3, "each leads to a room of its own"
+    walled = rooms_with_a_door()
+    apart = [(Option(x, 1.0, 0.0, "frontier", 1.0), own) for x in (4.4, 5.6)]
+    assert len(best_policy._one_a_region(apart, walled)) == 2, "a wall is between them"
+
+
+@pytest.mark.parametrize(("target", "relevance", "faces"), [
+    ((5.0, 0.4), 1.0, True), ((5.0, 0.4), 0.2, False), ((9.5, 1.25), 1.0, False)])
+def test_at_the_end_of_a_drive_it_faces_what_the_model_named_near_there(target: tuple[float, float], relevance: float,
+                                                                        faces: bool) -> None:
+    policy = BestPolicy()
+    named = ViewAssessment(1, 1, relevance, 0.0, pose=HERE, target=target, note="sink")
+    now = situation(corridor(), named, regions=())
+    options = policy.options(now)
+    west = min((o for o in options if o.kind == "frontier"), key=lambda o: o.x)
+    decision = policy.decide(now._replace(advice=[WeighedOption(o, 0.9 * (o == west)) for o in options]))
+    assert decision.goal is not None
+    towards = math.atan2(target[1] - decision.goal.y, target[0] - decision.goal.x)
+    assert (abs(wrap(decision.goal.yaw - towards)) < 0.01) == faces
+    assert (decision.candidates[0].x, decision.candidates[0].y) == (west.x, west.y), "the place as the model saw it"
