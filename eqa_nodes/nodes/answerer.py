@@ -56,9 +56,9 @@ class AnswererNode(EqaNode[AnswererSettings]):
             raise ConfigError(f"the answerer {self.config.answerer!r} takes no briefs: let it judge views")
         with self._paid(request, response) as question:
             said = adviser.advise(question, messages.brief_of(request))
+            convert.fill_advice(response, said, question.id)
         for unclear in said.unclear:
             self.count(unclear)
-        convert.fill_advice(response, said, question.id)
         return self._published(response)
 
     def _answer(self, request: Any, response: Any) -> Any:

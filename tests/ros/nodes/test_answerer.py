@@ -39,6 +39,8 @@ def test_what_a_model_names_although_it_was_not_shown_is_counted(ros: Any, tmp_p
     node = ros.add(AnswererNode, answerer="vlm", model__backend="scripted", model__model=str(script))
     config = SimpleNamespace(node=SimpleNamespace(call_deadline_s=WAIT_S), model_deadline_s=WAIT_S)
     agent: Any = SimpleNamespace(remote=Remotes(ros.plain("agent")).service, config=config)
-    said = RosAnswerer(agent).advise(QUESTION, brief())
+    answerer = RosAnswerer(agent)
+    said = answerer.advise(QUESTION, brief())
+    assert answerer.spent().calls == 1
     assert "(There was no number 9.)" in said.reasons
     assert node.counts == {f"the model named a {what} that was not shown": 1 for what in ("part of a picture", "number")}
