@@ -207,7 +207,7 @@ class BestPolicy:
             self._targets.drop()
             self._turned.append(situation.pose)
             reason = f"looks round: {100 * chosen.value:.0f} % to see the answer, best of {len(options)}"
-            decision = decision_for(situation.pose, reason, chosen, options, less_worth, chances=True)
+            decision = decision_for(situation.pose, reason, chosen, options, less_worth, chances=True, shown=by_place)
             return decision._replace(marks=marks, look_around=True)
         goal = self._targets.aim(chosen.place, reach, self._c.advised_leg_m if advised else self._c.leg_m)
         goal = _facing_named(goal, situation) if advised and same(goal, chosen.place.pose) else goal
@@ -221,10 +221,7 @@ class BestPolicy:
         if look:
             self._turned.append(goal)
             self._looking = [goal]
-        decision = decision_for(goal, reason, chosen, options, less_worth, chances=True)
-        if chosen in by_place:  # the place as the model saw it, which may be beside where the robot stops
-            at, (first, *others) = by_place[chosen], decision.candidates
-            decision = decision._replace(candidates=(first._replace(x=at.x, y=at.y), *others))
+        decision = decision_for(goal, reason, chosen, options, less_worth, chances=True, shown=by_place)
         return decision._replace(marks=marks, look_around=look)
 
     @property

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.driving.planning import SNAP_M, along, centre_of, index_of, snap, walks
-from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, joined
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, Option, joined
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Situation, ViewAssessment
 
@@ -277,14 +277,17 @@ def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:
 
 
 def decision_for(goal: Pose2, reason: str, chosen: ScoredPlace, options: Sequence[ScoredPlace],
-                 why: Callable[[ScoredPlace, ScoredPlace], str], chances: bool = False) -> Decision:
+                 why: Callable[[ScoredPlace, ScoredPlace], str], chances: bool = False,
+                 shown: Mapping[ScoredPlace, Option] | None = None) -> Decision:
     """Return the decision to drive to the goal on the way to the chosen option.
 
     The chosen option is the first candidate; the others follow by score. The reason also names the best of them and why
-    it lost. chances: whether the options have a `value`, which the reason then states.
+    it lost. chances: whether the options have a `value`, which the reason then states. shown: where a model saw them,
+    which may be beside where the robot would stop.
     """
     others = sorted((option for option in options if option is not chosen), key=lambda option: -option.score)
-    candidates = tuple(Candidate(o.place.pose.x, o.place.pose.y, o.score, o.kind) for o in (chosen, *others))
+    candidates = tuple(Candidate(at.x, at.y, o.score, o.kind) for o in (chosen, *others)
+                       for at in [(shown or {}).get(o, o.place.pose)])
     if others:
         second = others[0]
         what = f"another place like it ({second.what})" if second.what == chosen.what else second.what
