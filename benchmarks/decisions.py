@@ -39,7 +39,7 @@ from eqa_nodes.models.config import ModelConfig, environment_model
 
 FOLDER = Path(__file__).with_name("decided")
 SIDE_PX = 512
-_KEPT_PX, _QUALITY = 320, 75  # width of the stored pictures
+_KEPT_PX, _QUALITY = 256, 70  # width of the stored pictures
 _SAME_M = 1.5  # places closer together than this are one choice
 
 

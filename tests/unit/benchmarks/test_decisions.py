@@ -63,5 +63,5 @@ def test_a_run_records_its_decisions_as_they_can_be_asked_again(tmp_path: Path,
 def test_a_stored_view_is_small_and_shows_the_floor_where_it_was() -> None:
     whole, stored = view(2), small(view(2))
     assert whole.geometry is not None and stored.geometry is not None
-    assert stored.geometry.intrinsics[:2] == (320, 240) and len(stored.jpeg) < 0.3 * len(whole.jpeg)
-    assert floor_at(stored, 160.0, 220.0, 10.0) == pytest.approx(floor_at(whole, 320.0, 440.0, 10.0), abs=0.05)
+    assert stored.geometry.intrinsics[:2] == (256, 192) and len(stored.jpeg) < 0.2 * len(whole.jpeg)
+    assert floor_at(stored, 128.0, 176.0, 10.0) == pytest.approx(floor_at(whole, 320.0, 440.0, 10.0), abs=0.05)
