@@ -54,7 +54,8 @@ class Shown(NamedTuple):
 def shown(brief: DecisionRequest, max_side_px: int, zoom: Zoom | None = None) -> Shown:
     """Return the request as a model gets it: each picture under its number, the sheet of options, then what is known.
 
-    zoom: the part of a picture that the model asked for in its last reply; shown if that picture is one of these.
+    zoom: the part of a picture or thumbnail that the model asked for in its last reply; shown if its view is one of
+    these.
 
     The parts that change least are first, because servers cache the beginning of a request that they have seen before.
     Raises BadFrame for a picture that cannot be decoded.
@@ -64,6 +65,8 @@ def shown(brief: DecisionRequest, max_side_px: int, zoom: Zoom | None = None) ->
     marks = [tuple(mark for mark in marks_in(view, brief.options) if mark.number in listed) for view in brief.views]
     pictures = tuple(numbered_picture(view, m, max_side_px) for view, m in zip(brief.views, marks, strict=True))
     parts: list[str | bytes] = []
+    if zoom is not None and any(zoom.view.id == view.id for view in brief.sheet):
+        parts += ["A part of the sheet of places, enlarged as you asked", enlarged(zoom.view, zoom.box)]
     for i, picture in enumerate(pictures, 1):
         parts += [_heading(i, picture, brief), picture]
         if zoom is not None and zoom.view.id == picture.view.id:
@@ -222,7 +225,8 @@ def _zoom(reply: Mapping[str, object], given: Shown, scale: str) -> Zoom | None:
     picture = _shown(zoom, given) if isinstance(zoom, dict) else None
     if picture is None or not isinstance(zoom, dict):
         return None
-    box = box_in(zoom.get("box"), picture.size, scale)
+    all_of_it = not zoom.get("box") and picture.box is not None  # a thumbnail
+    box = (0.0, 0.0, 1.0, 1.0) if all_of_it else box_in(zoom.get("box"), picture.size, scale)
     return None if box is None else Zoom(picture.view, (*_in_view(picture, box[:2]), *_in_view(picture, box[2:])))
 
 

@@ -23,6 +23,7 @@ from eqa_nodes.core.policies.steering import (
     facing,
     in_front_of,
     less_worth,
+    open_heading,
     reachable_frontiers,
     same,
     unexplored_area,
@@ -210,7 +211,7 @@ class BestPolicy:
             decision = decision_for(situation.pose, reason, chosen, options, less_worth, chances=True, shown=by_place)
             return decision._replace(marks=marks, look_around=True)
         goal = self._targets.aim(chosen.place, reach, self._c.advised_leg_m if advised else self._c.leg_m)
-        goal = _facing_named(goal, situation) if advised and same(goal, chosen.place.pose) else goal
+        goal = _facing(goal, situation, chosen.kind) if advised and same(goal, chosen.place.pose) else goal
         self._closer += [(option.x, option.y) for option, own in self._listed
                          if own.kind == "look" and same(own.place.pose, chosen.place.pose)]
         verb = "keeps going to" if chosen is kept else "goes to"
@@ -503,15 +504,17 @@ def _one_a_region(found: Sequence[tuple[Option, ScoredPlace]],
     return kept
 
 
-def _facing_named(goal: Pose2, situation: Situation) -> Pose2:
-    """Return a goal with the heading to what a model named as evidence, if that can be seen from there."""
+def _facing(goal: Pose2, situation: Situation, kind: str) -> Pose2:
+    """Return a goal with a heading in which there is something to see: what a model named as evidence, if it is in
+    sight from there, or the most open one on floor that was only seen, whose own heading means nothing.
+    """
     named = [a for a in situation.assessments if a.target is not None and a.note and a.relevance >= _RELEVANT
              and _HERE_M < math.dist(goal[:2], a.target) <= _FACED_M]
     for a in sorted(named, key=lambda a: -a.relevance):
         front = in_front_of(situation.grid, a.pose, _target(a))
         if clear_lines(situation.grid, goal[:2], np.array([front]))[0]:
             return goal._replace(yaw=math.atan2(_target(a)[1] - goal.y, _target(a)[0] - goal.x))
-    return goal
+    return open_heading(situation.grid, goal) if kind == "floor" else goal
 
 
 def _target(view: ViewAssessment) -> tuple[float, float]:

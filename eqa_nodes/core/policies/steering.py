@@ -23,6 +23,7 @@ FAR_SNAP_M = 1.0  # a frontier represents a long border: its middle may be unrea
 REACHED, NOT_REACHED, GIVEN_UP = ENDINGS = (
     "reached the last target, ", "did not get to the last target, ", "gave the last target up, ")
 _SAME_M = 0.5  # smaller differences of path length are not mentioned
+_OPEN_M, _BLOCKED_M = 4.0, 1.2  # how far a heading is looked along, and the least that must be open in the mean
 _FAN = np.radians(np.arange(-60, 61, 15))
 _SAMPLES = 24  # minimum number of points on a line of sight
 
@@ -274,6 +275,18 @@ def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:
     unexplored = values_in(~grid.explored, at, 1) > 0
     unexplored &= ~np.logical_or.accumulate(values_in(grid.cells, at, 0) == 100, axis=1)
     return float((unexplored * r).sum() * grid.resolution_m * (_FAN[1] - _FAN[0]))
+
+
+def open_heading(grid: GridMap, pose: Pose2) -> Pose2:
+    """Return a pose that does not face a wall: with its own heading or, if less than _BLOCKED_M of a fan of 60 degrees
+    is open, with the most open one of eight. Unknown space counts as open.
+    """
+    r = (np.arange(round(_OPEN_M / grid.resolution_m)) + 1) * grid.resolution_m
+    turns = np.radians(np.arange(0, 360, 45))
+    angle = (pose.yaw + turns[:, None] + _FAN[2:-2:2])[..., None]  # heading, direction within it, distance
+    at = cells_at(grid, pose.x + r * np.cos(angle), pose.y + r * np.sin(angle))
+    free_m = np.logical_and.accumulate(values_in(grid.cells, at, 0) != 100, axis=2).sum(2).mean(1) * grid.resolution_m
+    return pose if free_m[0] >= _BLOCKED_M else pose._replace(yaw=wrap(pose.yaw + float(turns[free_m.argmax()])))
 
 
 def decision_for(goal: Pose2, reason: str, chosen: ScoredPlace, options: Sequence[ScoredPlace],

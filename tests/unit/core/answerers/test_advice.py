@@ -260,7 +260,11 @@ def test_a_place_of_the_sheet_may_be_named_as_evidence_and_enlarged() -> None:
     assert said.assessments[0].target == pytest.approx(same.assessments[0].target)
     part: list[Zoom] = []
     read_advice({"zoom": {"number": 1, "box": [0.0, 0.0, 1.0, 1.0]}}, QUESTION, asked, given, PointScale(), part.append)
-    assert part[0].box == pytest.approx([one / side for one, side in zip(thumb.box, (640, 480) * 2)])
+    read_advice({"zoom": {"number": 1}}, QUESTION, asked, given, PointScale(), part.append)
+    assert part[0].box == part[1].box == pytest.approx([one / side for one, side in zip(thumb.box, (640, 480) * 2)])
+    behind = asked._replace(views=(view(1, math.pi),), now=(1,), sheet=(view(2),))
+    assert [words for words in shown(behind, 512, part[0]).parts if "enlarged" in str(words)[:60]] == [
+        "A part of the sheet of places, enlarged as you asked"]
     lost = read({"reasons": "An apple.", "evidence": [{"number": 9, "what": "bowl"}]}, asked=asked)
     assert lost.reasons == "An apple. (There was no number 9.)" and not lost.answer.evidence
 

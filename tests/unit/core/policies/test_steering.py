@@ -24,11 +24,12 @@ from eqa_nodes.core.policies.steering import (
     less_worth,
     lost_draw,
     lower_score,
+    open_heading,
     unexplored_area,
     viewpoint,
 )
 from eqa_nodes.core.types.floor import Frontier, GridMap, parted
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from tests.fixtures.grids import grid_of
 
@@ -177,3 +178,12 @@ def test_a_viewpoint_is_the_nearest_by_path_within_the_ring() -> None:
     assert place.distance_m == pytest.approx(6.05 - 2.8 - START.x, abs=0.11)
     near = viewpoint(area_at(6.05), seen, 1.6, 2.8)
     assert near is not None and near.distance_m == pytest.approx(1.6, abs=0.11)
+
+
+@pytest.mark.parametrize(("x", "yaw", "turned"), [(5.0, 0.0, 0.0), (9.7, 0.0, math.pi), (0.8, math.pi, 0.0),
+                                                   (5.0, math.pi / 2, None)])
+def test_a_robot_before_a_wall_faces_the_open_side(x: float, yaw: float, turned: float | None) -> None:
+    corridor = grid_of("#" * 21, *["#" + "." * 19 + "#"] * 2, "#" * 21)
+    faced = open_heading(corridor, Pose2(x, 1.0, yaw))
+    assert (faced.x, faced.y) == (x, 1.0)
+    assert abs(math.sin(faced.yaw)) < 0.01 if turned is None else abs(wrap(faced.yaw - turned)) < 0.01
