@@ -47,11 +47,11 @@ def test_a_view_without_picture_camera_or_readable_depth_shows_nothing() -> None
     for broken in (replace(view(2), geometry=None),
                    replace(view(2), geometry=geometry._replace(depth_png=b"no image"))):
         assert best_glimpse([broken], AHEAD, 2.0) is None
-        assert between_walls([broken], 4.2, 2.0, 0.0), "nothing speaks against it"
+        assert not between_walls([broken], 5.06, 2.0, 0.0), "no wall was seen"
 
 
 def test_an_opening_is_a_doorway_where_walls_stand_on_both_sides() -> None:
     for heading in (0.0, math.pi):
         assert between_walls([view(2)], 5.06, 2.0, heading)
         assert not between_walls([view(2), view(1, math.pi)], 4.2, 2.0, heading), "in the middle of the room"
-    assert between_walls([], 4.2, 2.0, 0.0)
+    assert not between_walls([], 5.06, 2.0, 0.0)
