@@ -167,8 +167,8 @@ _POINTED_M = 10.0  # maximum distance of a place in a picture without depth ther
 
 FORM = an_object(
     reasons=TEXT, room=TEXT, targets=list_of(an_object(what=TEXT, known=TEXT)), answer=TEXT, confidence=NUMBER,
-    evidence=list_of(an_object(picture=WHOLE, what=TEXT, point=list_of(NUMBER))), missing=TEXT,
-    zoom=an_object(picture=WHOLE, box=list_of(NUMBER)),
+    evidence=list_of(an_object(picture=WHOLE, number=WHOLE, what=TEXT, point=list_of(NUMBER))), missing=TEXT,
+    zoom=an_object(picture=WHOLE, number=WHOLE, box=list_of(NUMBER)),
     go_to=list_of(an_object(number=WHOLE, picture=WHOLE, point=list_of(NUMBER), chance=NUMBER, room=TEXT)))
 
 
