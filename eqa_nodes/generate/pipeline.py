@@ -195,7 +195,7 @@ class _Line:
         rejected = Round(flagged.pair, Evaluation({}, f"{flagged.reason}: {said}"))
         attempt = QuestionAttempt(flagged.id, flagged.scene, flagged.way, flagged.category, REJECTED,
                                   rounds=(*flagged.rounds, rejected), reason="nothing else to ask about")
-        return self._refined(read_path(self._out, flagged.way), attempt, self._job.rounds) or attempt
+        return self._in_categories(read_path(self._out, flagged.way), attempt)
 
     def _keep(self, record: QuestionAttempt) -> None:
         self.records[record.id] = record
@@ -206,10 +206,14 @@ class _Line:
         path = self._path(self._attempt // self._job.per_way)
         if isinstance(path, str):
             return self._ended(REJECTED, reason=path)
-        record = self._ended(REJECTED, reason="nothing to ask about")
-        for category in self._categories():
-            attempt = replace(record, category=category)
-            record = self._refined(path, attempt, self._job.rounds - len(record.rounds)) or record
+        return self._in_categories(path, self._ended(REJECTED, reason="nothing to ask about"))
+
+    def _in_categories(self, path: ScenePath, record: QuestionAttempt) -> QuestionAttempt:
+        """Propose in the record's category, and in the next ones where it has nothing; return the last proposal."""
+        names, most = list(self._kind.categories), len(record.rounds) + self._job.rounds
+        first = names.index(record.category)
+        for category in names[first:] + names[:first]:
+            record = self._refined(path, replace(record, category=category), most - len(record.rounds)) or record
             if record.status == ACCEPTED:
                 break
         return record
@@ -293,16 +297,10 @@ class _Line:
         every = self._job.episodes
         return every[self._order[number % len(every)]] if every else None
 
-    def _categories(self) -> list[str]:
-        """Return the categories in the order in which this attempt tries them: the next ones where one has nothing."""
-        names = list(self._kind.categories)
-        first = self._attempt % len(names)
-        return names[first:] + names[:first]
-
     def _ended(self, status: str, reason: str = "") -> QuestionAttempt:
-        number = self._attempt // self._job.per_way
-        return QuestionAttempt(str(self._attempt), self._scene(number), number, self._categories()[0], status,
-                               reason=reason)
+        number, names = self._attempt // self._job.per_way, list(self._kind.categories)
+        return QuestionAttempt(str(self._attempt), self._scene(number), number, names[self._attempt % len(names)],
+                               status, reason=reason)
 
     def _accepted(self) -> int:
         return Counter(record.status for record in self.records.values())[ACCEPTED]

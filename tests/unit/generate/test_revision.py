@@ -33,7 +33,7 @@ def test_the_generator_hears_what_people_said_and_the_second_vote_counts(tmp_pat
     first, before = voted(tmp_path), (tmp_path / RECORDS).read_bytes()
     model = Model(answer=here, propose=lambda n, text: NEW if n == 0 else {"question": "", "answer": ""})
     assert revised(tmp_path, first, model) == 1
-    heard, other = (text for role, text in model.texts if role == "propose")
+    heard, other, *_ = (text for role, text in model.texts if role == "propose")
     assert "a reviewer rejected it: ann: reject which desk?; bob: accept" in heard
     assert "the reviewers want different words" in other
     records = read_records(tmp_path, REVISED)
