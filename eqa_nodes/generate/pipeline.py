@@ -190,11 +190,11 @@ class _Line:
         return ""
 
     def _revised(self, flagged: QuestionAttempt) -> QuestionAttempt:
-        assert flagged.pair is not None
         said = "; ".join(f"{name}: {opinion}" for name, opinion in (flagged.reviews or {}).items())
-        rejected = Round(flagged.pair, Evaluation({}, f"{flagged.reason}: {said}"))
+        *before, (pair, verdict) = flagged.rounds
+        rejected = Round(pair, verdict._replace(feedback=f"{flagged.reason}: {said}"))
         attempt = QuestionAttempt(flagged.id, flagged.scene, flagged.way, flagged.category, REJECTED,
-                                  rounds=(*flagged.rounds, rejected), reason="nothing else to ask about")
+                                  rounds=(*before, rejected), reason="nothing else to ask about")
         return self._in_categories(read_path(self._out, flagged.way), attempt)
 
     def _keep(self, record: QuestionAttempt) -> None:
