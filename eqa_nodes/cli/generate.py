@@ -51,6 +51,9 @@ class Generate:
                                    "express: one of each kind, in this project's wording; exploraqa: none)",
                                    metavar="FILE")
     keep_guessed: bool = flag("keep questions that are answered right without any view, as EXPRESS-Bench does")
+    revise: tuple[Path, ...] = option((), "verdicts exported from verify.html, one file per reviewer: make no new "
+                                      "questions, but propose anew what they do not all accept, for a second vote",
+                                      metavar="FILE")
     generator: str = option("", "label: the built-in house's own questions, privileged, no model; model: see below "
                             "(default: model where --model is given, else label)", choices=(LABEL, MODEL))
     scans: ScanOptions = group(ScanOptions, "scans")
@@ -115,9 +118,8 @@ class Finish:
     """Writes the benchmark from the questions that people accepted."""
 
     out: Path = argument("folder written by eqa generate", metavar="DIR")
-    verdicts: tuple[Path, ...] = option((), "verdicts exported from verify.html, one file per reviewer", required=True,
-                                        metavar="FILE")
-
+    verdicts: tuple[Path, ...] = option((), "verdicts exported from verify.html, and from verify-revised.html after a "
+                                        "revision, one file per reviewer and vote", required=True, metavar="FILE")
     answers: tuple[Path, ...] = option((), "answers exported from answer.html, one file per validator, at least two: a "
                                        "question that one of them marked invalid is removed, and their answers become "
                                        "further accepted answers", metavar="FILE")
@@ -180,18 +182,29 @@ def _make(options: Generate, name: str) -> int:
 
     from eqa_nodes.cli.options import run_folder
     from eqa_nodes.core.errors import BudgetSpent
-    from eqa_nodes.generate.pages import ANSWER_PAGE, PAGE
-    from eqa_nodes.generate.pipeline import generate
-    from eqa_nodes.generate.results import begin, cost_line, end
+    from eqa_nodes.generate.pages import ANSWER_PAGE, PAGE, REVISED_PAGES
+    from eqa_nodes.generate.pipeline import generate, revise
+    from eqa_nodes.generate.results import begin, cost_line, end, end_revision, flagged
     from eqa_nodes.generate.values import ACCEPTED, benchmark
 
     kind, job, out = benchmark(name), options.job(), run_folder(options.out)
     kind = replace(kind, examples=job.examples or kind.examples)
     console = Console()
+    voted = flagged(out, options.revise) if options.revise else []
     with _players(options, kind) as players:
         begin(out, kind, job, players.names, players.privileged)
         with _GenerationBar(console, job) as bar:
-            summary = generate(kind, job, players.cast, out, bar.show)
+            summary = revise(kind, job, players.cast, out, voted, bar.show) if options.revise else generate(
+                kind, job, players.cast, out, bar.show)
+    if options.revise:
+        with console.status("pages for people") as status:
+            count = end_revision(out, kind, summary, status.update)
+        console.print(f"{count} of {len(voted)} questions revised, {cost_line(summary.spent)}\nvote on "
+                      f"{out / REVISED_PAGES[0]}, then: eqa generate finish {out} --verdicts FILES OF BOTH VOTES",
+                      soft_wrap=True, highlight=False, markup=False)
+        if summary.stopped:
+            raise BudgetSpent(f"{summary.stopped}. What was made is kept, and the same command resumes")
+        return 0
     with console.status("pages for people") as status:
         file = end(out, kind, summary, status.update)
     accepted = sum(record.status == ACCEPTED for record in summary.records)

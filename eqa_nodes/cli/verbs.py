@@ -56,6 +56,8 @@ VERBS = (
         Verb("exploraqa", "instructions with questions and several viewpoints, as in ExploraQA",
              "generate:Exploraqa"),
         Verb("finish", "write the questions that people accepted", "generate:Finish"),
+        Verb("write", "let a person write questions about episode histories, as in OpenEQA",
+             "bench.human:WriteQuestions"),
         Verb("stats", "print questions by split, category, words and length of the path",
              "generate:GenerationStatistics"))),
     Verb("history", "inspect, export or record an episode history", verbs=(

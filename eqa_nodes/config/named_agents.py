@@ -59,14 +59,15 @@ MULTI_FRAME = NamedAgent("vlm", parameters=_OPENEQA)
 SNAPSHOT = replace(_OF_OBJECTS, answerer="snapshot", policy="snapshot", explore="asking")
 
 
-def _express(coarse: str, regions: int) -> NamedAgent:
+def _express(coarse: str, regions: int, **agent: float) -> NamedAgent:
     """Return an exploring agent of EXPRESS-Bench: one image per decision, and the answer from the last one.
 
-    Memory keeps every image, so that the last image of a drive is among them.
+    Memory keeps every image, so that the last image of a drive is among them. agent: further settings of the agent.
     """
     return NamedAgent("vlm", policy="express", explore="newest", parameters={
         "explorer": {"params.express.coarse": coarse, "params.express.regions": regions},
-        "agent": {"agent.look_round": False, "agent.max_legs": 1000},
+        "agent": {"agent.look_round": False, "agent.max_legs": 1000,
+                  **{f"agent.{name}": value for name, value in agent.items()}},
         "memory": {"memory.keyframes.min_move_m": 0.1, "memory.keyframes.min_turn_deg": 5.0}})
 
 
@@ -75,6 +76,7 @@ EXPRESS_MULTI_FRAME = NamedAgent("vlm", frames="random", k=0)
 EXPRESS_RANDOM, EXPRESS_FRONTIER = _express("random", 0), _express("frontier", 0)  # RE, FBE of table 2
 EXPRESS_GOAL, FINE_EQA = _express("random", 2), _express("semantic", 2)  # GOE; its table 3 calls it "w/o FBE"
 FINE_EQA_NO_GOAL = _express("semantic", 0)  # "w/o GOE" of table 3
+FINE_EQA_NO_STOP = _express("semantic", 2, enough=2.0)
 OURS = NamedAgent("vlm", frames="recalled", k=12, k_active=12, policy="best", explore="asking")
 # Compared with memory's own answers to questions over weeks (docs/memory.md).
 FRAMES = NamedAgent("vlm", views_alone=True)

@@ -294,7 +294,7 @@ class _Sitting:
         if name == "state" and not rest:
             return self._state()
         if name == "view" and len(rest) == 1:
-            return _view_picture(self.episode, rest[0])
+            return view_picture(self.episode, rest[0])
         if name == "map" and len(rest) == 1:
             return ImageFile("image/svg+xml", map_picture(self.episode.trace(())))
         if name not in ("act", "answer") or rest:
@@ -349,7 +349,7 @@ def _result(sitting: _Sitting, said: Said, seconds: float) -> EpisodeResult:
     return EpisodeResult(sitting.sample.id, answer, episode.end(), trace)
 
 
-def _view_picture(episode: PersonEpisode, number: str) -> ImageFile:
+def view_picture(episode: PersonEpisode, number: str) -> ImageFile:
     """Return a view. number: its file name with a number from 0, "7.jpg". Raises RequestRefused if unknown."""
     name = number.removesuffix(".jpg")
     if name not in map(str, range(len(episode.views))):

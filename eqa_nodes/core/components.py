@@ -65,6 +65,7 @@ AGENTS = Registry("agent", "eqa_nodes.agents", {
     "express-goal": f"{_AGENTS}:EXPRESS_GOAL",
     "fine-eqa": f"{_AGENTS}:FINE_EQA",
     "fine-eqa-no-goal": f"{_AGENTS}:FINE_EQA_NO_GOAL",
+    "fine-eqa-no-stop": f"{_AGENTS}:FINE_EQA_NO_STOP",
     "frames": f"{_AGENTS}:FRAMES",
     "retrieval": f"{_AGENTS}:RETRIEVAL",
     "day-tree": f"{_AGENTS}:DAY_TREE",

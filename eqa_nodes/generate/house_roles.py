@@ -1,7 +1,7 @@
 """Generator and evaluator that use the scene graph of the built-in house instead of a model. Privileged.
 
 The questions are those that the house's scene graph answers (sim_bridge/house/questions). The generator proposes one
-with a target in view; the evaluator requires enough targets in view, large enough and from the front.
+whose targets a view shows well enough for the evaluator: enough of them, large enough and from the front.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eqa_nodes.generate.house_directions import directions
 from eqa_nodes.generate.values import Benchmark, Evaluation, QuestionAnswer, Round, ScenePath
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import HouseFacts
-from sim_bridge.house.questions.grounding import FRONT_COS, SEEN_PIXELS, VIEW_PIXELS, facing
+from sim_bridge.house.questions.grounding import FRONT_COS, VIEW_PIXELS, facing
 from sim_bridge.house.world import PREFIX, world_of
 
 PRIVILEGED = ("labels", "scene graph of the house")
@@ -28,6 +28,7 @@ _EXPRESS = {_RECOGNITION: "object", _ATTRIBUTE: "attribute", _STATE: "state", _P
 _EXPLORA = {_RECOGNITION: "object recognition", _ATTRIBUTE: "style recognition", _STATE: "state recognition",
             _PLACE: "spatial localization", _SPATIAL: "spatial reasoning", _FUNCTION: "functional reasoning",
             _KNOWLEDGE: "commonsense reasoning"}
+_WELL = 0.5  # least score of a view that shows a question's targets well enough
 _DEFAULT_FOCAL = 320.0  # pixels, of the camera for which the house's thresholds are made: 640 wide, 90 degrees
 
 
@@ -46,13 +47,12 @@ class HouseRoles:
 
     def propose(self, path: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
-        """Return the next question of the category with a target in view; after directions, about where they end."""
+        """Return the next question of the category that a view shows well; after directions, about where they end."""
         tried = {*known, *(r.pair.question for r in history)}
-        pixels = self._pixels(path.views)
         for asked in _truth(path.scene).shuffled(f"{path.number} {category} {seed}"):
             if (asked.question not in tried and self._category(asked) == category
-                    and any(pixels.get(target, 0.0) >= SEEN_PIXELS for target in asked.targets)
-                    and (not self._kind.instructed or _at_the_end(path, asked))):
+                    and (not self._kind.instructed or _at_the_end(path, asked))
+                    and any(self._shown(path, view, asked)[0] >= _WELL for view in path.views)):
                 return QuestionAnswer(asked.question, asked.answer, asked.alternatives)
         return None
 
@@ -74,24 +74,17 @@ class HouseRoles:
             return "counting"
         return "existence" if asked.question.startswith(("Is there ", "Are there ")) else _EXPRESS[asked.category]
 
-    def _pixels(self, views: Sequence[Keyframe]) -> dict[int, float]:
-        """Return instance id -> its largest number of pixels in a view, in pixels of the default camera."""
-        most: dict[int, float] = {}
-        for sighting in (s for view in views for s in view.sightings):
-            instance, pixels = sighting.label.instance, sighting.pixels * self._scale
-            most[instance] = max(most.get(instance, 0.0), pixels)
-        return most
-
     def _shown(self, path: ScenePath, view: Keyframe, asked: QuestionCandidate) -> tuple[float, str]:
         """Return how well a view shows the targets, 0..1, and what is missing."""
-        pixels, house = self._pixels([view]), world_of(path.scene).house
+        pixels = {s.label.instance: s.pixels * self._scale for s in view.sightings}  # in pixels of the default camera
+        house = world_of(path.scene).house
         sizes = sorted(((pixels.get(t, 0.0), t) for t in asked.targets), reverse=True)
         size, smallest = sizes[asked.need - 1]
         name = house.object_by_id(smallest).kind
         if asked.front and facing(house.object_by_id(asked.front), view.pose) < FRONT_COS:
             return 0.0, f"the {house.object_by_id(asked.front).kind} must be seen from its front"
         share = min(1.0, size / (2 * VIEW_PIXELS))  # twice the needed size gives the best score; 0.5 is just enough
-        return share, "" if share >= 0.5 else f"the {name} covers {size:.0f} pixels, {VIEW_PIXELS} are needed"
+        return share, "" if share >= _WELL else f"the {name} covers {size:.0f} pixels, {VIEW_PIXELS} are needed"
 
 
 def _at_the_end(path: ScenePath, asked: QuestionCandidate) -> bool:

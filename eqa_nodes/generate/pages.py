@@ -95,11 +95,12 @@ def _viewpoints(views: Sequence[Keyframe]) -> str:
 
 
 PAGE, ANSWER_PAGE = "verify.html", "answer.html"
+REVISED_PAGES = "verify-revised.html", "answer-revised.html"  # of what was revised after a vote
 
 
 def write_pages(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt], path_of: Callable[[int], ScenePath],
-                pictures_of: Callable[[ScenePath], PathPictures]) -> None:
-    """Write both pages about the accepted records."""
+                pictures_of: Callable[[ScenePath], PathPictures], pages: tuple[str, str] = (PAGE, ANSWER_PAGE)) -> None:
+    """Write both pages about the accepted records. pages: their names."""
     verify, answer = [], []
     media: dict[int, Mapping[str, str]] = {}
     for record in records:
@@ -116,9 +117,9 @@ def write_pages(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt], 
                        "answers": kind.answers_to(record.category, question)})
     environment = Environment(loader=PackageLoader("eqa_nodes.generate"), undefined=StrictUndefined,
                               autoescape=select_autoescape(["html", "j2"]), trim_blocks=True, lstrip_blocks=True)
-    for name, cards in ((PAGE, verify), (ANSWER_PAGE, answer)):
-        html = environment.get_template(f"{name}.j2").render(kind=kind, cards=cards, media=media,
-                                                             data=fingerprint(records))
+    for name, template, cards in zip(pages, (PAGE, ANSWER_PAGE), (verify, answer), strict=True):
+        html = environment.get_template(f"{template}.j2").render(kind=kind, cards=cards, media=media,
+                                                                 data=fingerprint(records))
         write_bytes(out / name, html.encode())
 
 

@@ -7,9 +7,10 @@ same call on the same folder continues.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +39,7 @@ from eqa_nodes.generate.values import (
 )
 from eqa_nodes.generate.vln_episodes import VlnEpisode
 
-RECORDS, STEPS, PATHS = "records.jsonl", "steps.jsonl", "ways"
+RECORDS, REVISED, STEPS, PATHS = "records.jsonl", "revised.jsonl", "steps.jsonl", "ways"
 _FAILURES = 3  # consecutive model failures that end a run
 
 
@@ -118,9 +119,22 @@ def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
         return GenerationResult(tuple(line.records.values()), line.paid.spent(), stopped)
 
 
-def read_records(out: Path) -> list[QuestionAttempt]:
-    """Return the last record of each attempt in a folder. Raises StorageError."""
-    with closing(Journal(out / RECORDS, QuestionAttempt)) as lines:
+def revise(kind: Benchmark, job: Job, cast: Cast, out: Path, flagged: Sequence[QuestionAttempt],
+           progress: Callable[[GenerationProgress], None] = lambda progress: None) -> GenerationResult:
+    """Propose anew what people flagged: their opinions are the feedback to the generator; evaluator and checks judge as
+    before. Records go to REVISED, each question once. Raises as generate.
+    """
+    with closing(Journal(out / STEPS, JournalEntry)) as steps, closing(Journal(out / REVISED,
+                                                                               QuestionAttempt)) as records:
+        line = _Line(kind, job, cast, out, Paid(steps, cast.usage), records, progress)
+        stopped = line.revise(flagged)
+        return GenerationResult(tuple({record.id: record for record in records.entries}.values()), line.paid.spent(),
+                                stopped)
+
+
+def read_records(out: Path, name: str = RECORDS) -> list[QuestionAttempt]:
+    """Return the last record of each attempt in a folder. name: RECORDS or REVISED. Raises StorageError."""
+    with closing(Journal(out / name, QuestionAttempt)) as lines:
         return list({record.id: record for record in lines.entries}.values())
 
 
@@ -147,17 +161,24 @@ class _Line:
         self._order = np.random.default_rng(job.seed).permutation(len(job.episodes)).tolist()
 
     def run(self) -> str:
-        """Run all attempts; return why the run stopped early, "" = it did not."""
-        failures = 0
-        for attempt in range(self._job.count * self._job.tries):
+        """Make questions until enough are accepted; return why the run stopped early, "" = it did not."""
+        return self._each(takewhile(lambda _: self._accepted() < self._job.count,
+                                    range(self._job.count * self._job.tries)), self._make)
+
+    def revise(self, flagged: Sequence[QuestionAttempt]) -> str:
+        """Propose anew what people flagged; return why the run stopped early, "" = it did not."""
+        self.records = {record.id: record for record in read_records(self._out)} | self.records
+        by_number = {int(record.id): record for record in flagged}
+        return self._each(by_number, lambda: self._revised(by_number[self._attempt]))
+
+    def _each(self, attempts: Iterable[int], make: Callable[[], QuestionAttempt]) -> str:
+        done, failures = {record.id for record in self._lines.entries if record.status != FAILED}, 0
+        for attempt in attempts:
             self._attempt = attempt
-            known = self.records.get(str(self._attempt))
-            if self._accepted() >= self._job.count:
-                break
-            if known is not None and known.status != FAILED:
+            if str(attempt) in done:
                 continue
             try:
-                self._keep(self._make())
+                self._keep(make())
                 failures = 0
             except BudgetSpent as error:
                 return str(error)
@@ -168,6 +189,14 @@ class _Line:
                     raise
         return ""
 
+    def _revised(self, flagged: QuestionAttempt) -> QuestionAttempt:
+        said = "; ".join(f"{name}: {opinion}" for name, opinion in (flagged.reviews or {}).items())
+        *before, (pair, verdict) = flagged.rounds
+        rejected = Round(pair, verdict._replace(feedback=f"{flagged.reason}: {said}"))
+        attempt = QuestionAttempt(flagged.id, flagged.scene, flagged.way, flagged.category, REJECTED,
+                                  rounds=(*before, rejected), reason="nothing else to ask about")
+        return self._in_categories(read_path(self._out, flagged.way), attempt)
+
     def _keep(self, record: QuestionAttempt) -> None:
         self.records[record.id] = record
         self._lines.append(record)
@@ -177,47 +206,64 @@ class _Line:
         path = self._path(self._attempt // self._job.per_way)
         if isinstance(path, str):
             return self._ended(REJECTED, reason=path)
-        rounds = self._refined(path)
-        if not rounds:
-            return self._ended(REJECTED, reason="nothing of this kind to ask about")
-        pair, verdict = rounds[-1]
-        if not verdict.accepts(self._job.filters.least):
-            return self._ended(REJECTED, pair, rounds, reason=f"the evaluator was not content: {_lowest(verdict)}")
-        self._say("filters")
-        others = [r.pair for r in self.records.values() if r.status == ACCEPTED and r.scene == path.scene and r.pair]
-        outcome = self._filters.check(str(self._attempt), path, pair, others)
-        failed = outcome.failed
-        record = self._ended(REJECTED, pair, rounds, f"{failed.name}: {failed.note}") if failed else \
-            self._ended(ACCEPTED, pair, rounds)
-        return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints.views or (0,),
-                       further=outcome.viewpoints.further)
+        return self._in_categories(path, self._ended(REJECTED, reason="nothing to ask about"))
 
-    def _refined(self, path: ScenePath) -> tuple[Round, ...]:
-        """Let the generator propose and the evaluator judge until it accepts; return all rounds."""
-        history: list[Round] = []
-        for _ in range(self._job.rounds):
-            pair = self._proposed(path, history)
+    def _in_categories(self, path: ScenePath, record: QuestionAttempt) -> QuestionAttempt:
+        """Propose in the record's category, and in the next ones where it has nothing; return the last proposal."""
+        names, most = list(self._kind.categories), len(record.rounds) + self._job.rounds
+        first = names.index(record.category)
+        for category in names[first:] + names[:first]:
+            record = self._refined(path, replace(record, category=category), most - len(record.rounds)) or record
+            if record.status == ACCEPTED:
+                break
+        return record
+
+    def _refined(self, path: ScenePath, attempt: QuestionAttempt, rounds: int) -> QuestionAttempt | None:
+        """Let the generator propose until evaluator and checks accept, at most `rounds` times; return the last proposal
+        with its history, None if there was none. attempt: its rounds are proposals that were rejected before.
+        """
+        record = None
+        for _ in range(rounds):
+            pair = self._proposed(path, attempt)
             if pair is None:
                 break
-            verdict = self._evaluated(path, pair, len(history))
-            history.append(Round(pair, verdict))
-            if verdict.accepts(self._job.filters.least):
+            verdict = self._evaluated(path, attempt, pair)
+            record = self._judged(path, attempt, pair, verdict)
+            if record.status == ACCEPTED:
                 break
-        return tuple(history)
+            attempt = replace(attempt, rounds=record.rounds)
+        return record
 
-    def _proposed(self, path: ScenePath, history: Sequence[Round]) -> QuestionAnswer | None:
-        number, category = len(history), self._category()
-        self._say(f"{category}: proposal {number + 1}")
-        known = [r.pair.question for r in self.records.values() if r.scene == path.scene and r.pair]
-        return self.paid.once(f"{self._attempt}/propose/{number}", QuestionAnswer | None,
-                              lambda: self._cast.generator.propose(
-            path, category, history, known, self._job.seed))
+    def _judged(self, path: ScenePath, attempt: QuestionAttempt, pair: QuestionAnswer,
+                verdict: Evaluation) -> QuestionAttempt:
+        """Return a proposal with its verdict and, if the evaluator is content, the checks. What a failed check found is
+        the feedback to the generator.
+        """
+        if not verdict.accepts(self._job.filters.least):
+            return replace(attempt, pair=pair, rounds=(*attempt.rounds, Round(pair, verdict)),
+                           reason=f"the evaluator was not content: {_lowest(verdict)}")
+        self._say("filters")
+        others = [r.pair for r in self.records.values() if r.status == ACCEPTED and r.scene == path.scene and r.pair
+                  and r.id != attempt.id]
+        outcome = self._filters.check(_key(attempt), path, pair, others)
+        reason = f"{failed.name}: {failed.note}" if (failed := outcome.failed) else ""
+        if failed:
+            verdict = verdict._replace(feedback=reason)
+        return replace(attempt, status=REJECTED if failed else ACCEPTED, pair=pair, reason=reason,
+                       rounds=(*attempt.rounds, Round(pair, verdict)), checks=outcome.checks,
+                       viewpoints=outcome.viewpoints.views or (0,), further=outcome.viewpoints.further)
 
-    def _evaluated(self, path: ScenePath, pair: QuestionAnswer, number: int) -> Evaluation:
-        category = self._category()
-        self._say(f"{category}: evaluation {number + 1}")
-        return self.paid.once(f"{self._attempt}/evaluate/{number}", Evaluation, lambda: self._cast.evaluator.evaluate(
-            path, category, pair, self._job.seed))
+    def _proposed(self, path: ScenePath, attempt: QuestionAttempt) -> QuestionAnswer | None:
+        self._say(f"{attempt.category}: proposal {len(attempt.rounds) + 1}")
+        known = [done.pair.question for r in self.records.values() for done in r.rounds if r.scene == path.scene
+                 and (r.status == ACCEPTED or r.way == path.number)]  # what failed on one path may do on another
+        return self.paid.once(f"{_key(attempt)}/propose", QuestionAnswer | None, lambda: self._cast.generator.propose(
+            path, attempt.category, attempt.rounds, known, self._job.seed))
+
+    def _evaluated(self, path: ScenePath, attempt: QuestionAttempt, pair: QuestionAnswer) -> Evaluation:
+        self._say(f"{attempt.category}: evaluation {len(attempt.rounds) + 1}")
+        return self.paid.once(f"{_key(attempt)}/evaluate", Evaluation, lambda: self._cast.evaluator.evaluate(
+            path, attempt.category, pair, self._job.seed))
 
     def _path(self, number: int) -> ScenePath | str:
         """Return a path, planned or read from the folder, or why there is none."""
@@ -251,15 +297,10 @@ class _Line:
         every = self._job.episodes
         return every[self._order[number % len(every)]] if every else None
 
-    def _category(self) -> str:
-        names = list(self._kind.categories)
-        return names[self._attempt % len(names)]
-
-    def _ended(self, status: str, pair: QuestionAnswer | None = None, rounds: tuple[Round, ...] = (),
-               reason: str = "") -> QuestionAttempt:
-        number = self._attempt // self._job.per_way
-        return QuestionAttempt(str(self._attempt), self._scene(number), number, self._category(), status, pair, rounds,
-                               reason=reason)
+    def _ended(self, status: str, reason: str = "") -> QuestionAttempt:
+        number, names = self._attempt // self._job.per_way, list(self._kind.categories)
+        return QuestionAttempt(str(self._attempt), self._scene(number), number, names[self._attempt % len(names)],
+                               status, reason=reason)
 
     def _accepted(self) -> int:
         return Counter(record.status for record in self.records.values())[ACCEPTED]
@@ -267,6 +308,11 @@ class _Line:
     def _say(self, doing: str = "", ended: QuestionAttempt | None = None) -> None:
         self._progress(GenerationProgress(self._accepted(), self._attempt + bool(ended), self.paid.spent(), doing,
                                           ended))
+
+
+def _key(attempt: QuestionAttempt) -> str:
+    """Return the prefix of the journal's steps about the next proposal of an attempt."""
+    return f"{attempt.id}/{attempt.category}/{len(attempt.rounds)}"
 
 
 def _lowest(verdict: Evaluation) -> str:

@@ -20,8 +20,16 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.version import __version__
-from eqa_nodes.generate.pages import PathPictures, fingerprint, path_pictures, write_pages
-from eqa_nodes.generate.pipeline import PATHS, GenerationResult, Job, read_path, read_records
+from eqa_nodes.generate.pages import (
+    ANSWER_PAGE,
+    PAGE,
+    REVISED_PAGES,
+    PathPictures,
+    fingerprint,
+    path_pictures,
+    write_pages,
+)
+from eqa_nodes.generate.pipeline import PATHS, REVISED, GenerationResult, Job, read_path, read_records
 from eqa_nodes.generate.validators import read_validations, validated
 from eqa_nodes.generate.values import (
     ACCEPTED,
@@ -109,6 +117,7 @@ READERS: dict[str, Callable[[Path], list[Sample]]] = {"express": read_express, "
 
 
 MANIFEST, VERIFIED = "generation.json", "verified.jsonl"
+_UNSEEN = "not all reviewers have seen it"
 _MAY_CHANGE = ("count", "tries")  # more questions may be requested later
 
 
@@ -161,15 +170,47 @@ def end(out: Path, kind: Benchmark, summary: GenerationResult, say: Callable[[st
 
     say: called with the current step, because films of new paths take some seconds each.
     """
+    _note(out, summary.records, stopped=summary.stopped, costs=asdict(summary.spent))
+    accepted = _accepted(summary.records)
+    _write_pages(out, kind, accepted, say)
+    return write_benchmark(kind, accepted, _path_of(out), out)
+
+
+def end_revision(out: Path, kind: Benchmark, summary: GenerationResult,
+                 say: Callable[[str], None] = lambda text: None) -> int:
+    """Write the pages for the second vote; return the number of questions on them. say: as for `end`."""
+    _note(out, read_records(out), stopped=summary.stopped, costs=asdict(summary.spent))
+    accepted = _accepted(summary.records)
+    _write_pages(out, kind, accepted, say, REVISED_PAGES)
+    return len(accepted)
+
+
+def _write_pages(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt], say: Callable[[str], None],
+                 pages: tuple[str, str] = (PAGE, ANSWER_PAGE)) -> None:
     def pictures_of(path: ScenePath) -> PathPictures:
         say(f"film and map of path {path.number}")
         return path_pictures(out / PATHS, path, kind.recipe.robot)
 
-    _note(out, summary.records, stopped=summary.stopped, costs=asdict(summary.spent))
-    path_of = lru_cache(maxsize=1)(partial(read_path, out))  # records of one path are adjacent
-    accepted = [record for record in summary.records if record.status == ACCEPTED]
-    write_pages(out, kind, accepted, path_of, pictures_of)
-    return write_benchmark(kind, accepted, path_of, out)
+    write_pages(out, kind, records, _path_of(out), pictures_of, pages)
+
+
+def _path_of(out: Path) -> PathOf:
+    return lru_cache(maxsize=1)(partial(read_path, out))  # records of one path are adjacent
+
+
+def _accepted(records: Sequence[QuestionAttempt]) -> list[QuestionAttempt]:
+    return [record for record in records if record.status == ACCEPTED]
+
+
+def flagged(out: Path, verdicts: Sequence[Path]) -> list[QuestionAttempt]:
+    """Return the questions that reviewers of verify.html do not accept all in the same words, with what they said.
+
+    Raises ConfigError for verdicts on another data set, or if a reviewer has not judged every question.
+    """
+    merged = _voted(_accepted(read_records(out)), verdicts)
+    if unseen := [record.id for record in merged if record.reason == _UNSEEN]:
+        raise ConfigError(f"not all reviewers have judged question {unseen[0]}: revise when all have")
+    return [record for record in merged if record.status == REJECTED]
 
 
 def finish(out: Path, verdicts: Sequence[Path], answers: Sequence[Path] = ()) -> tuple[Path, list[QuestionAttempt]]:
@@ -177,23 +218,48 @@ def finish(out: Path, verdicts: Sequence[Path], answers: Sequence[Path] = ()) ->
 
     Returns the file and all reviewed records. A record passes when every reviewer accepted it with the same wording
     (the generator's or an edited one); one rejection, or different wordings, rejects it; a record that a reviewer has
-    not reviewed is left out. answers: files of validators (see validators.py). Raises ConfigError for verdicts or
-    answers on another data set, StorageError.
+    not reviewed is left out. A rejected record that was revised passes when the second vote accepts it. answers: files
+    of validators (see validators.py). Raises ConfigError for verdicts or answers on another data set, StorageError.
     """
     kind = benchmark(read_manifest(out).benchmark)
-    records = [record for record in read_records(out) if record.status == ACCEPTED]
+    first, second = _accepted(read_records(out)), _accepted(read_records(out, REVISED))
+    later = [*_about(verdicts, second), *_about(answers, second)]
+    merged = _round(first, [v for v in verdicts if v not in later], [a for a in answers if a not in later], kind)
+    if later:
+        revised = {record.id: record for record in _round(second, [v for v in verdicts if v in later],
+                                                          [a for a in answers if a in later], kind)}
+        if answers and all(record.validations is None for record in revised.values()):
+            raise ConfigError(f"no validator has answered the revised questions: add answers from {REVISED_PAGES[1]}")
+        merged = [revised.get(record.id, record) if record.status == REJECTED else record for record in merged]
+    write_bytes(out / VERIFIED, "".join(dumps(record) + "\n" for record in merged).encode())
+    _note(out, merged, reviewers=sorted({name for record in merged for name in record.reviews or ()}),
+          validators=sorted({name for record in merged for name in record.validations or ()}))
+    return write_benchmark(kind, _accepted(merged), _path_of(out), out), merged
+
+
+def _about(files: Sequence[Path], records: Sequence[QuestionAttempt]) -> list[Path]:
+    """Return the files of people about these records; others are left to the checks of their reader."""
+    return [file for file in files if records and isinstance(said := read_json(file), dict)
+            and said.get("data") == fingerprint(records)]
+
+
+def _round(records: Sequence[QuestionAttempt], verdicts: Sequence[Path], answers: Sequence[Path],
+           kind: Benchmark) -> list[QuestionAttempt]:
+    """Return the records of one vote with what people said."""
+    validations = read_validations(answers, records)
+    return [validated(voted, record.pair.question if record.pair else "", validations, kind)
+            for record, voted in zip(records, _voted(records, verdicts), strict=True)]
+
+
+def _voted(records: Sequence[QuestionAttempt], verdicts: Sequence[Path]) -> list[QuestionAttempt]:
+    """Return the records with their reviews. Raises ConfigError."""
+    if not verdicts:
+        raise ConfigError(f"no verdicts from {PAGE} or {REVISED_PAGES[0]}: each vote needs its own")
     reviews = [_read_review(path, records) for path in verdicts]
     names = Counter(review.reviewer for review in reviews)
     if twice := [name for name, count in names.items() if count > 1]:
         raise ConfigError(f"the reviewer {twice[0]!r} has two files: verdicts are counted by reviewer")
-    validations = read_validations(answers, records)
-    merged = [validated(_merged(record, reviews), record.pair.question if record.pair else "", validations, kind)
-              for record in records]
-    write_bytes(out / VERIFIED, "".join(dumps(record) + "\n" for record in merged).encode())
-    _note(out, merged, reviewers=[review.reviewer for review in reviews],
-          validators=[validation.validator for validation in validations])
-    path_of = lru_cache(maxsize=1)(partial(read_path, out))
-    return write_benchmark(kind, [r for r in merged if r.status == ACCEPTED], path_of, out), merged
+    return [_merged(record, reviews) for record in records]
 
 
 def read_manifest(out: Path) -> DatasetManifest:
@@ -245,7 +311,7 @@ def _merged(record: QuestionAttempt, reviews: Sequence[Review]) -> QuestionAttem
     if any(opinion.verdict == "reject" for opinion in opinions):
         return replace(record, status=REJECTED, reason="a reviewer rejected it")
     if len(opinions) < len(reviews):
-        return replace(record, status=REJECTED, reason="not all reviewers have seen it")
+        return replace(record, status=REJECTED, reason=_UNSEEN)
     words = {(opinion.question.strip(), opinion.answer.strip()) for opinion in opinions}
     if len(words) > 1:
         return replace(record, status=REJECTED, reason="the reviewers want different words")

@@ -48,8 +48,8 @@ class Goal:
             phase=progress.phase, steps=progress.steps, metres=progress.metres, confidence=float(progress.confidence),
             place=progress.place)
         self._show(feedback, progress)
-        if progress.call is not None:
-            return  # it has its own topic, and the phase has not changed
+        if progress.call is not None or progress.judged:
+            return  # these have topics of their own, and the phase has not changed
         with suppress(RCLError, InvalidHandle):  # the publisher was destroyed at the end, or its queue is full
             self.handle.publish_feedback(feedback)
 

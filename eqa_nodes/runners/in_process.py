@@ -198,7 +198,9 @@ class InProcessRunner:
                     body.trace.weighed.append((body.last()[0], progress.weighed))
                 if progress.call is not None:
                     body.trace.calls.append(progress.call)
-                self._listener(progress)
+                body.trace.judged += [a._replace(places=()) for a in progress.judged]
+                if not progress.judged:
+                    self._listener(progress)
 
             agent = Agent(self._ports(body), own.agent.agent, listen, own.agent.node.drive)
             answer = agent.ask(sample.as_question(self._limits, self._force_guess)._replace(show=self._show))

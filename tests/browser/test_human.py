@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from eqa_nodes.bench.readers.openeqa import read_openeqa
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.generate.pages import ANSWER_PAGE, PAGE
 from eqa_nodes.generate.results import finish
 from eqa_nodes.generate.values import ACCEPTED, REJECTED
 from tests.fixtures.browser import SIZES, browser, open_page, overflow, served_page
 from tests.fixtures.generating import Model, here, verdicts, whole
-from tests.fixtures.person_page import choosing, driven, sitting
+from tests.fixtures.person_page import choosing, driven, sitting, writing
 from tests.fixtures.tasks import TASK
 
 
@@ -28,7 +29,7 @@ def test_a_person_drives_marks_and_answers(tmp_path: Path, size: tuple[int, int]
         page.keyboard.press("m")
         page.wait_for_selector("text=marked: 2")
         assert overflow(page) == 0
-        page.click("text=Answer >> nth=-1")
+        page.click("#answer >> text=Answer >> nth=-1")
         page.fill("#text", "a kettle")
         page.keyboard.press("ArrowUp")  # in the text: nothing is driven
         page.keyboard.press("Enter")
@@ -55,6 +56,34 @@ def test_a_person_chooses_the_options_of_a_task(tmp_path: Path, size: tuple[int,
         page.wait_for_selector("text=That was the last question")
     (prediction,) = read_predictions(tmp_path).predictions.values()
     assert prediction.predicates == (True, True) and prediction.answer.receipt.steps == 2
+
+
+@SIZES
+def test_a_person_writes_questions_and_a_draft_outlives_the_page(tmp_path: Path, size: tuple[int, int]) -> None:
+    with browser() as chromium, writing(tmp_path, ["house:1"]) as (server, ended), \
+            served_page(chromium, server.link, size, "text=Write questions about house:1") as page:
+        page.wait_for_selector("text=1 of 5")
+        assert page.is_hidden("#answer") and page.is_hidden("#mark") and overflow(page) == 0
+        page.fill("#asked", "What is <b>red</b>?")
+        page.fill("#right", "a kettle")
+        page.select_option("#category", "world knowledge")
+        page.reload()
+        page.wait_for_selector("text=what one must know of the world")
+        assert page.input_value("#asked") == "What is <b>red</b>?" and page.input_value("#right") == "a kettle"
+        page.click("text=Save question")
+        page.wait_for_selector("#written li")
+        assert page.locator("#written b").count() == 0 and page.input_value("#asked") == "" and overflow(page) == 0
+        page.click("text=Save question")
+        page.wait_for_selector("text=write a question and its answer")
+        page.fill("#asked", "Which one?")
+        page.fill("#right", "this")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#written li:nth-child(2)")
+        page.click("text=Withdraw >> nth=1")
+        page.wait_for_selector("#written li:nth-child(2)", state="detached")
+        page.click("text=Next history")
+        page.wait_for_selector("text=1 of 1 histories")
+    assert ended == [1] and [q.question for q in read_openeqa(tmp_path, "all", starts=False)] == ["What is <b>red</b>?"]
 
 
 @SIZES

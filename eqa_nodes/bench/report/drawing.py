@@ -9,6 +9,7 @@ import base64
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from eqa_nodes.core.mapping.map_picture import CELLS, picture_of
 from eqa_nodes.core.pillow import RESAMPLING, writing_font
 from eqa_nodes.core.types.floor import Frontier, GridMap
 from eqa_nodes.core.types.geometry import Point, Pose2
-from eqa_nodes.core.types.questions import Evidence
+from eqa_nodes.core.types.questions import Evidence, ViewAssessment
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 
 PATH_COLOURS = ((13, 148, 136), (99, 91, 235), (219, 64, 126))  # start, middle, end of the path
@@ -51,7 +52,7 @@ def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over
     """
     poses = [pose for _, pose in trace.poses]
     evidence = trace.answer.evidence if trace.answer else ()
-    box = widened(extent(trace.grid, [*poses, *_lit(evidence)] if poses and trace.grid is None else poses, target))
+    box = _box(trace, target)
     if box is None:
         return Markup("")
     size = sign_size(box)
@@ -69,6 +70,41 @@ def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over
     return Markup(f'<svg class="map" viewBox="{view}" style="--k:{size:.2f}" role="img" '
                   f'aria-label="map seen from above"{alone}>'
                   f'{f"<style>{css}</style>" if css else ""}{"".join(parts)}</svg>')
+
+
+def confidence_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None) -> Markup:
+    """Return the image with the confidence of each judged view beside the path, in per cent, in the direction of the
+    view, the highest in green (EXPRESS-Bench, figure 7); "" if no view was judged. Of overlapping signs the most
+    confident is drawn.
+    """
+    box = _box(trace, target)
+    judged = sorted({a.keyframe_id: a for a in trace.judged}.values(), key=lambda a: -a.enough)
+    if box is None or not judged:
+        return Markup("")
+    size, shown = sign_size(box), list[tuple[float, float]]()
+    signs: list[str] = []
+    for a in judged:
+        at = ahead(a.pose, 0.6 * size, 0.0)
+        if all(math.dist(at, other) >= 1.2 * _SIGN_M * size for other in shown):
+            shown.append(at)
+            signs.append(_sure(a, at, _SIGN_M * size, best=not signs))
+    return map_svg(replace(trace, decisions=[]), target, start, over="".join(reversed(signs)))
+
+
+def _sure(judged: ViewAssessment, at: tuple[float, float], high: float, best: bool) -> str:
+    (x, y), wide = at, 1.3 * high
+    said = f"confidence {judged.enough:.2f}" + (f": {judged.says}" if judged.says else "")
+    return (f'<g class="sure{" best" if best else ""}"><title>{escape(said)}</title>'
+            f'<line x1="{judged.pose.x:.2f}" y1="{-judged.pose.y:.2f}" x2="{x:.2f}" y2="{y:.2f}"/>'
+            f'<rect x="{x - wide / 2:.2f}" y="{y - high / 2:.2f}" width="{wide:.2f}" height="{high:.2f}" '
+            f'rx="{high / 4:.2f}"/><text x="{x:.2f}" y="{y:.2f}">{100 * judged.enough:.0f}</text></g>')
+
+
+def _box(trace: EpisodeTrace, target: Point | None) -> MapBox | None:
+    """Return what an image of a trace shows, None if there is neither a map nor a path."""
+    poses = [pose for _, pose in trace.poses]
+    evidence = trace.answer.evidence if trace.answer else ()
+    return widened(extent(trace.grid, [*poses, *_lit(evidence)] if poses and trace.grid is None else poses, target))
 
 
 @cache

@@ -17,7 +17,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.reference.beside import sentences
 from eqa_nodes.bench.report.calls import CallsSection, calls_of
-from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
+from eqa_nodes.bench.report.drawing import PATH_COLOURS, confidence_svg, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
 from eqa_nodes.bench.report.pictures import Outline, embedded, outlines, proof_picture, size_of, weakness
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
@@ -243,7 +243,8 @@ class Card:
     """One episode in the template. score: None = not scored yet; trouble: why something is not shown.
 
     calls: calls of the model named `model`; None if there were none or the trace is of an earlier version. scan:
-    None = not requested. story: what the robot did, in sentences.
+    None = not requested. story: what the robot did, in sentences; sure: the confidence beside the path, "" = no view
+    was judged on a path.
     """
 
     number: int
@@ -260,6 +261,7 @@ class Card:
     model: str = ""
     scan: ScanSection | None = None
     story: tuple[str, ...] = ()
+    sure: Markup = Markup("")
 
     @property
     def robot(self) -> bool:
@@ -373,7 +375,8 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     calls = calls_of(trace, images.address) if trace else None
     seen = scan_of(run, prediction, trace) if scan else None
     return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble, calls, scan=seen,
-                story=story_of(prediction, trace, evidence.weak if evidence else ""))
+                story=story_of(prediction, trace, evidence.weak if evidence else ""),
+                sure=confidence_svg(trace, sample.target, sample.start) if trace and trace.poses else Markup(""))
 
 
 def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:

@@ -43,6 +43,7 @@ def trace_since(trace: EpisodeTrace, begin_ns: int) -> EpisodeTrace:
         grid=None if trace.grid is None else replace(trace.grid, stamp_ns=trace.grid.stamp_ns - begin_ns),
         calls=[call._replace(stamp_ns=call.stamp_ns - begin_ns) for call in trace.calls],
         moments=[moment._replace(stamp_ns=moment.stamp_ns - begin_ns) for moment in trace.moments],
+        judged=[a._replace(stamp_ns=a.stamp_ns - begin_ns) for a in trace.judged],
         answer=None if trace.answer is None else answer_since(trace.answer, begin_ns))
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.groups import MESH, SimulatorOptions
-from eqa_nodes.cli.options import FOLDER, group, listed, option, whole_or_none
+from eqa_nodes.cli.options import FOLDER, argument, group, listed, option, whole_or_none
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from eqa_nodes.bench.running.predictions import RunProgress
-    from eqa_nodes.console.person import Desk, PersonEpisode, PersonRunner
+    from eqa_nodes.console.person import Desk, HistoryEpisode, PersonEpisode, PersonRunner
     from eqa_nodes.console.person_tasks import PersonTaskAgent
     from eqa_nodes.core.types.samples import EpisodeRunner, Sample
 
@@ -131,7 +131,8 @@ class Human:
         """Return what asks questions."""
         from eqa_nodes.console.person import PersonRunner
 
-        opener = self._histories(console) if self._task == EM else self._drives(samples, stack)
+        opener: Callable[[Sample], PersonEpisode] = self._drives(samples, stack) if self._task != EM else _histories(
+            self.em, self.image, console)
         runner = PersonRunner(desk, opener, len(samples))
         return runner, runner
 
@@ -152,24 +153,62 @@ class Human:
         pool = stack.enter_context(closing(SimulatorPool()))
         return lambda sample: DriveEpisode(pool.get(sample.scene), sample, robot, self._limit)
 
-    def _histories(self, console: Console) -> Callable[[Sample], PersonEpisode]:
-        """Return what opens a question's history, as `eqa bench run --task em` does without labels."""
-        from eqa_nodes.config.run import image_size
-        from eqa_nodes.console.person import HistoryEpisode
-        from eqa_nodes.core.storage.checks import check_folder
-        from eqa_nodes.recordings.history_views import ViewSelection, open_views
-        from eqa_nodes.runners.sources import cache_folder, source_finder
 
-        selection, cache = ViewSelection("uniform", self.em.k), cache_folder(self.em.cache)
-        source_of = source_finder(self.em.histories, image_size(self.image) if self.image else None, selection)
-        check_folder(cache)
+@dataclass(frozen=True, kw_only=True)
+class WriteQuestions:
+    """Shows episode histories on a local web page, on which a person writes questions with their answers. They are
+    saved at once in OpenEQA's format, which --dataset openeqa reads. The same command goes on in the same folder.
+    """
 
-        def opened(sample: Sample) -> PersonEpisode:
-            source = source_of(sample)
-            with console.status(f"reading {source.name}"):
-                return HistoryEpisode(open_views(source.name, source.identity, source.open, selection, cache), sample)
+    history: tuple[str, ...] = argument("histories: names under --histories, or built-in houses such as house:7",
+                                        nargs="+", metavar="HISTORY")
+    out: Path | None = option(None, "folder of the questions (default: runs/<time>)", writes=FOLDER)
+    image: str = option("", "size of rendered images in pixels (default: 640x480)", metavar="WxH")
+    port: int = option(0, "port of the page, on 127.0.0.1 (default: any free one)")
+    em: EmOptions = group(EmOptions, "histories")
 
-        return opened
+    def run(self) -> int:
+        """Serve the page until the last history is done."""
+        from rich.console import Console
+
+        from eqa_nodes.cli.options import run_folder
+        from eqa_nodes.console import check_server
+
+        check_server()
+        from eqa_nodes.console.person import Desk, PersonServer
+        from eqa_nodes.console.person_writing import write_questions
+        from eqa_nodes.core.types.samples import Sample
+
+        console, out, desk = Console(), run_folder(self.out), Desk()
+        opened = _histories(self.em, self.image, console)
+        with closing(PersonServer(desk, self.port)) as page:
+            console.print(f"open {page.url}\nCtrl-C ends it; the same command with --out {out} resumes",
+                          soft_wrap=True, highlight=False, markup=False)
+            count = write_questions(desk, out, self.history, lambda name: opened(
+                Sample(name, "", "", scene=name.rsplit("/", 1)[-1], metadata={"episode_history": name})))
+        console.print(f"{count} questions in {out}\nnext: eqa bench run --task em --dataset openeqa --data {out}",
+                      soft_wrap=True, highlight=False, markup=False)
+        return 0
+
+
+def _histories(em: EmOptions, image: str, console: Console) -> Callable[[Sample], HistoryEpisode]:
+    """Return what opens a question's history, as `eqa bench run --task em` does without labels."""
+    from eqa_nodes.config.run import image_size
+    from eqa_nodes.console.person import HistoryEpisode
+    from eqa_nodes.core.storage.checks import check_folder
+    from eqa_nodes.recordings.history_views import ViewSelection, open_views
+    from eqa_nodes.runners.sources import cache_folder, source_finder
+
+    selection, cache = ViewSelection("uniform", em.k), cache_folder(em.cache)
+    source_of = source_finder(em.histories, image_size(image) if image else None, selection)
+    check_folder(cache)
+
+    def opened(sample: Sample) -> HistoryEpisode:
+        source = source_of(sample)
+        with console.status(f"reading {source.name}"):
+            return HistoryEpisode(open_views(source.name, source.identity, source.open, selection, cache), sample)
+
+    return opened
 
 
 def _preflight(task: str) -> Callable[[Sample], object]:

@@ -32,24 +32,26 @@ function take(next) {
     over = true;
     document.querySelector("main").hidden = true;
     el("question").textContent = "That was the last question. Thank you; this page can be closed.";
-    el("progress").textContent = next.done + " of " + next.total + " answered";
+    el("progress").textContent = next.done + " of " + next.total + (state && state.kind === "write" ? " histories" : " answered");
     el("cost").textContent = "";
     return;
   }
   if (next.answered) {
     document.querySelector("main").hidden = true;
-    el("question").textContent = "Saved. The next question is being prepared; a long history takes a while";
+    el("question").textContent = "Saved. What comes next is being prepared; a long history takes a while";
     return;
   }
   const fresh = !state || state.id !== next.id, more = !fresh && next.views > state.views;
   state = next;
   if (fresh) begin();
-  const drive = state.kind === "drive", task = state.kind === "task";
+  const drive = state.kind === "drive", task = state.kind === "task", write = state.kind === "write";
   if (fresh || more) {
     look(drive || task ? state.views - 1 : 0);
     if (task) offer();
+    if (write) draft();
   }
-  el("progress").textContent = "question " + (state.done + 1) + " of " + state.total;
+  if (write) list();
+  el("progress").textContent = (write ? "history " : "question ") + (state.done + 1) + " of " + state.total;
   el("cost").textContent = task ? state.steps + " of " + state.max_steps + " steps" : drive ? state.steps + (state.max_steps ? " of " + state.max_steps : "") + " steps, "
     + state.metres.toFixed(1) + " m" : "";
   if (drive && el("map").getAttribute("src") !== state.map) el("map").src = state.map;
@@ -64,8 +66,9 @@ function begin() {
   el("question").textContent = state.question;
   el("drive").hidden = state.kind !== "drive";
   el("task").hidden = state.kind !== "task";
-  el("answer").hidden = el("mark").hidden = el("marked").hidden = state.kind === "task";
-  document.querySelector("main").classList.toggle("history", state.kind === "history");
+  el("write").hidden = state.kind !== "write";
+  el("answer").hidden = el("mark").hidden = el("marked").hidden = state.kind === "task" || state.kind === "write";
+  document.querySelector("main").classList.toggle("history", state.kind === "history" || state.kind === "write");
   el("text").value = "";
   el("confidence").value = 80;
   sure();
@@ -92,6 +95,42 @@ function offer() {
     button.addEventListener("click", () => send("act", { step: state.steps, option: index + 1 }));
     return button;
   }));
+}
+
+const FIELDS = ["asked", "right", "category"], stored = () => "draft " + state.id;
+
+function draft() {
+  el("category").replaceChildren(...Object.keys(state.categories).map(name => new Option(name)));
+  const kept = JSON.parse(localStorage.getItem(stored()) || "{}");
+  FIELDS.forEach(name => { if (name in kept || name !== "category") el(name).value = kept[name] || ""; });
+  meant();
+}
+
+function meant() { el("meant").textContent = state.categories[el("category").value]; }
+
+function keep() {
+  localStorage.setItem(stored(), JSON.stringify(Object.fromEntries(FIELDS.map(name => [name, el(name).value]))));
+  meant();
+}
+
+function list() {
+  el("written").replaceChildren(...state.written.map(one => {
+    const item = document.createElement("li"), button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Withdraw";
+    button.addEventListener("click", () => send("withdraw", { question_id: one.question_id }));
+    item.append(one.question + " " + one.answer + " (" + one.category + ") ", button);
+    return item;
+  }));
+}
+
+async function save() {
+  const before = state.written.length, [question, answer] = [el("asked").value, el("right").value];
+  await send("write", { question, answer, category: el("category").value });
+  if (state.written.length === before || el("asked").value !== question || el("right").value !== answer) return;
+  el("asked").value = el("right").value = "";
+  keep();
+  el("asked").focus();
 }
 
 function look(number) {
@@ -152,12 +191,15 @@ el("mark").addEventListener("click", mark);
 el("confidence").addEventListener("input", sure);
 el("cannot").addEventListener("click", () => answer(true));
 el("answer").addEventListener("submit", event => { event.preventDefault(); answer(false); });
+el("write").addEventListener("input", keep);
+el("write").addEventListener("submit", event => { event.preventDefault(); save(); });
+el("next").addEventListener("click", () => send("next", {}));
 document.querySelectorAll("[data-action]").forEach(button =>
   button.addEventListener("click", () => act(button.dataset.action)));
 document.addEventListener("keydown", event => {
-  if (!state || over || event.target.matches("input") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!state || over || event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
   const drive = { ArrowUp: "forward", ArrowLeft: "left", ArrowRight: "right", PageUp: "up", PageDown: "down" };
-  if (event.key === "m") mark();
+  if (event.key === "m" && !el("mark").hidden) mark();
   else if (state.kind === "drive" && drive[event.key]) act(drive[event.key]);
   else if (state.kind !== "drive" && event.key === "ArrowLeft") look(shown - 1);
   else if (state.kind !== "drive" && event.key === "ArrowRight") look(shown + 1);

@@ -70,6 +70,11 @@ class Reporter:
                                 inquiry=inquiry))
         self._ledger.check_canceled()
 
+    def judged(self, assessments: Sequence[ViewAssessment]) -> None:
+        """Report how views were judged."""
+        if self._begun and assessments:
+            self._listener(Progress(self._phase, *self._ledger.travelled, self.confidence(), judged=tuple(assessments)))
+
     def called(self, call: ModelCall) -> None:
         """Report a model call."""
         if self._begun:

@@ -85,10 +85,12 @@ class JudgeNewestView(ExploreFirst):
     """Judges one image per decision and answers from it if it shows enough (the agents of EXPRESS-Bench).
 
     agent.promise is the confidence from which it does. The published agents ask a model for yes or no. They always give
-    an answer: if the search ends without one, a guess from the question alone.
+    an answer: if the search ends without one, a guess from the question alone. With agent.enough above 1 nothing that
+    is seen stops the search, and the answer is made from the view in which it ends: the ablation of the stopping model.
     """
 
     _views: NewestViews
+    _last: tuple[Recalled, ...] = ()
 
     def begin(self) -> None:
         """Ask for the rooms where the answer may be found."""
@@ -98,14 +100,19 @@ class JudgeNewestView(ExploreFirst):
         """Judge the view from here; answer from it if it shows enough."""
         view = self._views.here(self._ports.odometry.last()[1])
         promised = None if view is None else self._views.judge([view])
-        if view is None or promised is None or promised < self._config.promise:
+        if view is None or promised is None:
             return False
-        self._answers.ask([Recalled(view, promised, "the last view")])
-        return True
+        last = (Recalled(view, promised, "the last view"),)
+        if self._config.enough > 1:
+            self._last = last
+        elif promised >= self._config.promise:
+            self._answers.ask(last)
+            return True
+        return False
 
     def closing_answer(self, why: str) -> Answer:
-        """Guess from the question alone."""
-        return self._answers.final(why, self._answers.ask(()))
+        """Guess from the question alone, or answer from the last view if nothing could stop the search."""
+        return self._answers.final(why, self._answers.ask(self._last))
 
 
 def strategy_of(context: EpisodeContext, answers: Answers) -> ExploreFirst:

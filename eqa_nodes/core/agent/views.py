@@ -30,7 +30,7 @@ class ViewAssessments:
 
     def __init__(self, context: EpisodeContext, calibrated: bool) -> None:
         """calibrated: whether the certainty of an answer depends on what recalled views say."""
-        self._question, ports, self._config, self._ledger, _ = context
+        self._question, ports, self._config, self._ledger, self._report = context
         self._memory, self._answerer, self._odometry = ports.memory, ports.answerer, ports.odometry
         self._calibrated = calibrated
         self.judged_one_by_one = True
@@ -64,6 +64,7 @@ class ViewAssessments:
             self._by_id[a.keyframe_id] = a
             if a.relevance >= self._config.relevant:
                 self._relevant[a.keyframe_id] = by_id[a.keyframe_id]
+        self._report.judged(assessments)
 
     def forget_doubtful(self) -> None:
         """Forget the assessments of views that did not answer: only views named again are worth another look."""

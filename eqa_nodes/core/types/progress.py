@@ -7,7 +7,7 @@ from typing import NamedTuple
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.inquiries import Inquiry
-from eqa_nodes.core.types.questions import WeighedAnswer
+from eqa_nodes.core.types.questions import ViewAssessment, WeighedAnswer
 
 
 class Progress(NamedTuple):
@@ -15,7 +15,8 @@ class Progress(NamedTuple):
     answering | showing. deciding: a model is asked with pictures and options; asking: a person is asked.
 
     place: place of a queued question, 1 = the next one; call: the model call that just ended, in a report of its own;
-    inquiry: inquiry to a person, reported when it opens and when it ends.
+    inquiry: inquiry to a person, reported when it opens and when it ends; judged: views that were just judged, in a
+    report of their own.
     """
 
     phase: str
@@ -28,3 +29,4 @@ class Progress(NamedTuple):
     place: int = 0
     call: ModelCall | None = None
     inquiry: Inquiry | None = None
+    judged: tuple[ViewAssessment, ...] = ()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from eqa_nodes.core.types.calls import ModelCall, option_at
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, WeighedAnswer
+from eqa_nodes.core.types.questions import Answer, ViewAssessment, WeighedAnswer
 from eqa_nodes.core.types.views import Keyframe
 
 VIEW_PX = 400  # width of the views of moments
@@ -57,6 +57,7 @@ class EpisodeTrace:
     view: JPEG of the last observation or, for a question about a recording, of the best evidence; empty if none.
     calls: the model calls in order; their pictures are among the keyframes.
     moments: views and maps at decisions and keyframes, oldest first; older traces have none.
+    judged: assessments of views in the order in which they were made, without their places.
     """
 
     question: str = ""
@@ -70,6 +71,7 @@ class EpisodeTrace:
     view: bytes = b""
     calls: list[ModelCall] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
+    judged: list[ViewAssessment] = field(default_factory=list)
 
     def moment_at(self, stamp_ns: int) -> Moment | None:
         """Return the newest moment at or before a stamp, None if there is none."""

@@ -26,7 +26,7 @@ from eqa_nodes.wire.images import rgb_of
 T = TypeVar("T")
 PARTS = ("map", "explored", "color")
 _LATE = 3  # number of recent moments that a message recorded later may still belong to
-KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", *PARTS)
+KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", "view_assessments", *PARTS)
 
 
 def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
@@ -72,6 +72,8 @@ def _add(trace: EpisodeTrace, key: str, message: Any, last: Mapping[str, Any], s
         trace.decisions.append(_decision(message, last.get("frontiers"), source))
     elif key == "model_calls":
         trace.calls.append(_read(messages.call_of, message, source))
+    elif key == "view_assessments":
+        trace.judged.append(_read(messages.assessment_of, message, source)._replace(places=()))
     elif key == "keyframes":
         trace.keyframes.append(messages.keyframe_of(message))
 

@@ -20,15 +20,11 @@ import pytest
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.console.person import Desk, HistoryEpisode, PersonRequest, PersonRunner, PersonServer, read_answer
+from eqa_nodes.console.person import Desk, PersonRequest, PersonRunner, PersonServer, read_answer
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.samples import EM, Sample
-from eqa_nodes.recordings.history_views import ViewSelection, open_views
-from eqa_nodes.runners.history import tour_source
-from eqa_nodes.tours.tours import RECIPES, plan_tour
-from tests.fixtures.person_page import ANSWER, SAMPLES, Page, driven, sitting
+from tests.fixtures.person_page import ANSWER, SAMPLES, Page, driven, history, sitting
 
 
 def test_a_driven_episode_counts_and_is_saved_like_any_agents(tmp_path: Path) -> None:
@@ -56,16 +52,14 @@ def test_a_driven_episode_counts_and_is_saved_like_any_agents(tmp_path: Path) ->
 
 
 def test_a_history_is_shown_and_its_marked_frames_are_the_evidence(tmp_path: Path) -> None:
-    tour = plan_tour("toy:flat", RECIPES["express"], 2)
-    source = tour_source(replace(tour, robot=replace(tour.robot, camera=CameraModel(80, 60))))
-    views = open_views(source.name, source.identity, source.open, ViewSelection("uniform", 5), tmp_path / "cache")
-    with sitting(tmp_path / "run", lambda sample: HistoryEpisode(views, sample), SAMPLES[:1], EM) as (page, _):
+    shown = history(tmp_path / "cache", SAMPLES[0])
+    with sitting(tmp_path / "run", lambda sample: shown, SAMPLES[:1], EM) as (page, _):
         assert page.get("state")["views"] == 5 and page.raw("view/0.jpg")[0] != page.raw("view/4.jpg")[0]
         assert page.refused("act", id="a", action="forward", step=0)[0] == 409
         page.post("answer", id="a", **{**ANSWER, "marked": [2]})
         assert page.get("state")["over"]
     answer = read_predictions(tmp_path / "run").predictions["a"].answer
-    assert [e.frame for e in answer.evidence] == [views.kept.views[2].id - 1] and answer.receipt.steps == 0
+    assert [e.frame for e in answer.evidence] == [shown.views[2].id - 1] and answer.receipt.steps == 0
 
 
 def test_not_knowing_and_an_answer_without_a_mark(tmp_path: Path) -> None:

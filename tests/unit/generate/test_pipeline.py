@@ -145,7 +145,7 @@ def test_a_pair_that_never_satisfies_is_rejected_with_the_reason(tmp_path: Path)
      "not unique"),
 ])
 def test_filters_reject(tmp_path: Path, replies: dict[str, Any], reason: str) -> None:
-    record = made(tmp_path, Model(**replies), count=1, tries=1).records[0]
+    record = made(tmp_path, Model(**replies), count=1, tries=1, rounds=1).records[0]
     passed = [check.passed for check in record.checks]
     assert record.status == REJECTED and record.reason.startswith(reason + ":")
     assert passed == [True] * (len(passed) - 1) + [False]
@@ -177,10 +177,24 @@ def test_the_least_score_of_an_evaluation(score: float, accepted: bool) -> None:
     assert Evaluation({"clarity": 1.0, "uniqueness": score}, "").accepts(FilterConfig().least) is accepted
 
 
-def test_a_category_without_a_question_costs_one_call(tmp_path: Path) -> None:
+def test_what_a_check_found_is_said_to_the_generator_and_its_next_proposal_may_pass(tmp_path: Path) -> None:
+    model = Model(answer=here, blind=lambda n, text: KETTLE if n == 0 else {**KETTLE, "answer": "a lamp"})
+    record = made(tmp_path, model, count=1, tries=1).records[0]
+    second = [text for role, text in model.texts if role == "propose"][1]
+    assert record.status == ACCEPTED and len(record.rounds) == 2 and all(check.passed for check in record.checks)
+    assert record.rounds[0].verdict.feedback.startswith("guessed: without") and "guessed: without" in second
+
+
+def test_where_a_category_has_no_question_the_next_one_is_tried(tmp_path: Path) -> None:
+    def second(number: int, text: str) -> dict[str, object]:
+        return {"question": "", "answer": ""} if number == 0 else Model().replies["propose"](number, text)
+
+    records = made(tmp_path / "a", Model(answer=here, propose=second), count=1).records
+    assert [(r.status, r.category) for r in records] == [(ACCEPTED, list(small("express").categories)[1])]
     model = Model(propose={"question": "", "answer": ""})
-    records = made(tmp_path, model, count=1, tries=2).records
-    assert {r.reason for r in records} == {"nothing of this kind to ask about"} and model.backend.usage.calls == 2
+    records = made(tmp_path / "b", model, count=1, tries=2).records
+    assert {r.reason for r in records} == {"nothing to ask about"}
+    assert model.backend.usage.calls == 2 * len(small("express").categories)
 
 
 @pytest.mark.parametrize("last", [0, 6, 12])

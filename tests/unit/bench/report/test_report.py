@@ -19,17 +19,17 @@ from PIL import Image
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import read_scores, score_run
 from eqa_nodes.bench.report import page as report
-from eqa_nodes.bench.report.drawing import grid_png, map_svg, path_colour
+from eqa_nodes.bench.report.drawing import confidence_svg, grid_png, map_svg, path_colour
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.report.tables import headline
-from eqa_nodes.bench.report.traces import last_view, load_trace, save_trace
+from eqa_nodes.bench.report.traces import last_view, load_trace, save_trace, trace_since
 from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Evidence
+from eqa_nodes.core.types.questions import Answer, Evidence, ViewAssessment
 from eqa_nodes.core.types.trace import EpisodeTrace
 from tests.fixtures.synthetic_run import answers, make_run, path, plain, trace
 
@@ -208,6 +208,21 @@ def test_map_shows_path_goals_and_target() -> None:
     still = map_svg(EpisodeTrace(poses=[(0, Pose2(1, 1, 0))]), None, None)
     assert map_svg(EpisodeTrace(), None, None) == "" and "<svg" in still and "<polyline" not in still
     assert all(box[0] <= p.x <= box[0] + box[2] and box[1] <= -p.y <= box[1] + box[3] for _, p in path())
+
+
+def test_the_confidence_of_each_judged_view_stands_beside_the_path_and_the_highest_is_green(tmp_path: Path) -> None:
+    """A view that was judged twice counts once; of two views that look to one place the more confident is drawn."""
+    own = trace("Where?", Answer("here"))
+    own.judged = [ViewAssessment(1, 5, 0.0, 0.9, pose=Pose2(1.0, 1.0, 0.0)),
+                  ViewAssessment(1, 5, 0.0, 0.125, pose=Pose2(1.0, 1.0, 0.0)),
+                  ViewAssessment(2, 6, 0.0, 0.375, pose=Pose2(3.0, 1.0, 0.0)),
+                  ViewAssessment(3, 7, 0.0, 0.85, pose=Pose2(3.0, 1.05, 0.0), says="<b>red</b>")]
+    drawn = str(confidence_svg(own, None, None))
+    assert re.findall(r'class="sure( best)?">.*?>(\d+)</text>', drawn) == [("", "12"), (" best", "85")]
+    assert "confidence 0.85: &lt;b&gt;red" in drawn and 'class="goal"' not in drawn and "<polyline" in drawn
+    assert confidence_svg(trace("Where?", Answer("here")), None, None) == ""
+    save_trace(tmp_path / "t.zip", trace_since(own, 5))
+    assert [a.stamp_ns for a in load_trace(tmp_path / "t.zip").judged] == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize(("x", "y"), [(0.0, 0.0), (0.0, 60.0), (-40.0, -7.5), (1e4, 3.0)])

@@ -161,6 +161,13 @@ def test_where_the_search_ends_it_guesses_from_the_question_alone_and_says_which
     assert answer.message.endswith("ended by the limit of 3 decisions")
 
 
+def test_without_the_stopping_model_it_goes_on_to_the_limit_and_answers_from_the_last_view() -> None:
+    world = OneByOne({1: 1.0, 4: 0.9}, seen=1, goals=2, limit="3 decisions")
+    answer = judging_newest(world, enough=2.0)
+    assert world.judged_ids == [1, 4, 7] and world.answers == [([7], True)]
+    assert answer.text == "in the kitchen" and answer.receipt.limit == "3 decisions"
+
+
 def test_a_limit_of_the_question_ends_it_alike() -> None:
     answer = judging_newest(OneByOne({}, seen=1, goals=50), QUESTION._replace(limits=Limits(steps=3)))
     assert (answer.text, answer.receipt.limit) == ("a guess", "3 steps")

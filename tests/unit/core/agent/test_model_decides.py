@@ -14,6 +14,7 @@ from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.calls import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, POINTED, ZOOM, Candidate, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.views import Keyframe
 from tests.fixtures import briefs
@@ -23,9 +24,11 @@ from tests.fixtures.briefs import view
 
 
 def test_each_leg_costs_one_call_and_its_advice_reaches_the_policy() -> None:
-    world, phases = Consulted({}), list[str]()
+    world, reports = Consulted({}), list[Progress]()
     answer = Agent(Ports(world, world, world, world, world), AgentConfig(consult=True),
-                   listener=lambda p: phases.append(p.phase) if p.call is None else None).ask(QUESTION)
+                   listener=reports.append).ask(QUESTION)
+    phases = [p.phase for p in reports if p.call is None and not p.judged]
+    assert [p.phase for p in reports if p.judged] == ["deciding"] * 3  # what the model said of its pictures
     assert phases.count("deciding") == 3 and answer.text == "on the stove" and answer.confidence == 0.9
     assert world.calls == ["look", "keep", "advise", *["drive", "keep", "advise"] * 2]
     assert world.advice == [(WeighedOption(DOOR, 0.8, "kitchen"), WeighedOption(FLOOR, 0.1, ""))] * 2

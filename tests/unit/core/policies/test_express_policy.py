@@ -220,9 +220,15 @@ def test_points_of_one_name_within_three_metres_are_one_region_and_later_marks_c
     assert not regions.mask(WIDE, "kitchen")[100, 64] and regions.mask(WIDE, "bedroom")[100, 64]
 
 
+def test_the_ablation_of_the_stopping_model_differs_in_the_threshold_alone() -> None:
+    whole, ablated = (agent_parameters(name, "vlm", 1) for name in ("fine-eqa", "fine-eqa-no-stop"))
+    assert ablated["agent"].pop("agent.enough") == 2.0 and ablated == whole
+
+
 def test_the_five_agents_differ_in_coarse_exploration_and_regions_alone() -> None:
     rows = {name: agent_parameters(name, "vlm", 1) for name in AGENTS
-            if name.startswith(("express-", "fine-eqa")) and AGENTS[name].explore == "newest"}
+            if name.startswith(("express-", "fine-eqa")) and AGENTS[name].explore == "newest"
+            and name != "fine-eqa-no-stop"}
     explorer = {name: own.pop("explorer") for name, own in rows.items()}
     assert explorer == {name: {"params.express.coarse": coarse, "params.express.regions": regions}
                         for name, coarse, regions in (

@@ -12,7 +12,7 @@ from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.types.calls import CallPicture, ModelCall, OptionMark
 from eqa_nodes.core.types.floor import Candidate, Frontier
 from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.core.types.questions import Answer, Evidence
+from eqa_nodes.core.types.questions import Answer, Evidence, ViewAssessment
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.recordings.bags.history import BagHistory
 from eqa_nodes.recordings.bags.reader import open_bag
@@ -102,7 +102,7 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
                      (CallPicture(1, (OptionMark(2, 8.5, 4.0),), ((3.0, 2.0),), now=True),), evidence=(1,),
                      reasons="a kettle, red", tokens_in=900)
     names = ("/tf", "/question", "/answer", "/decision", "/model_calls", "/map", "/explored", "/frontiers",
-             "/keyframes")
+             "/keyframes", "/view_assessments")
     writer = BagWriter(tmp_path / "bag", topics_of(*names))
     writer.write("/tf", SECOND, cdr("tf2_msgs/msg/TFMessage", transforms=[
         cdr.tf("map", "base_link", SECOND, Pose2(0.3, 0.0, 0.1).transform())]))
@@ -111,6 +111,9 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
     writer.write("/frontiers", SECOND, cdr("eqa_interfaces/msg/FrontierArray", frontiers=[
         cdr.make("eqa_interfaces/msg/Frontier", position=point, heading=0.25, length=1.5)]))
     writer.write("/model_calls", 2 * SECOND, cdr.call(call))
+    writer.write("/view_assessments", 2 * SECOND, cdr(
+        "eqa_interfaces/msg/ViewAssessment", header=cdr.header(SECOND, "map"), keyframe_id=1, enough=0.75, says="red",
+        position=cdr.point(0.25, 0.0), heading=0.5))
     writer.write("/decision", 2 * SECOND, cdr.decision(decision))
     cells = np.array([[-1, 0, 100], [0, 0, -1]], np.int8)
     info = cdr.make("nav_msgs/msg/MapMetaData", resolution=0.1, width=3, height=2,
@@ -134,6 +137,7 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
     assert trace.poses == [(SECOND, pytest.approx(Pose2(0.3, 0.0, 0.1)))]
     assert trace.decisions == [decision._replace(frontiers=(Frontier(3.0, 4.0, 0.25, 1.5),))]
     assert trace.answer == answer and trace.calls == [call]
+    assert trace.judged == [ViewAssessment(1, SECOND, 0.0, 0.75, pose=Pose2(0.25, 0.0, 0.5), says="red")]
     assert trace.grid is not None
     assert np.array_equal(trace.grid.cells, cells)
     assert np.array_equal(trace.grid.explored, seen.reshape(2, 3) > 0)
