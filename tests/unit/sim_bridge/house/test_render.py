@@ -94,7 +94,7 @@ def test_a_window_is_seen_and_shows_the_outdoors() -> None:
 
 def test_images_are_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     first = look(WORLD, Pose2(1.0, 1.2, 0.4))
-    monkeypatch.setattr(render, "BAND_ROWS", 7)
+    monkeypatch.setattr(render, "BAND_RAYS", 1120)
     again = look(HouseWorld(two_rooms()), Pose2(1.0, 1.2, 0.4))
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, again, strict=True))
 
