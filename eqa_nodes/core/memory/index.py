@@ -1,7 +1,7 @@
 """Index of all keyframes in RAM for filtering in recall: 80 bytes each, read from the file in blocks.
 
-With the columns that every query reads, a million keyframes take 136 MB and a tenth of a second to open; a scan for the nearest signatures takes milliseconds,
-so no search tree has to be kept up to date.
+With the columns that every query reads, a million keyframes take 136 MB, and a tenth of a second to open; a scan for
+the nearest signatures takes milliseconds, so no search tree has to be kept up to date.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Index:
         return self.column("id")
 
     def column(self, name: str) -> np.ndarray:
-        """Return a column of _APART (n,), signatures (n, 4), stored separately so that reading it touches no other data."""
+        """Return a column of _APART (n,) or (n, 4), stored separately so that reading it touches no other data."""
         return self._columns[name][:self._n]
 
     def sign(self, vectors: np.ndarray) -> np.ndarray:
