@@ -92,7 +92,7 @@ def blank(count: int) -> Image:
 
 def for_bands(work: Callable[[slice], None], total: int, band: int) -> None:
     """Run `work` on consecutive slices of `total` items in the worker threads; re-raises their errors."""
-    if total <= band:  # a worker would begin later
+    if 0 < total <= band:  # a worker would begin later
         work(slice(0, total))
         return
     for _ in _workers(os.getpid()).map(work, [slice(at, min(at + band, total)) for at in range(0, total, band)]):
