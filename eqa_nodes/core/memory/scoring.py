@@ -111,7 +111,7 @@ class NameIndex:
 
 
 def by_name(names: Sequence[tuple[str, float]], showing: Mapping[str, Iterable[int]],
-            seen: Mapping[int, Sequence[tuple[str, str, int]]], worth: Mapping[int, float],
+            seen: Mapping[int, Sequence[Sequence[Any]]], worth: Mapping[int, float],
             again: float) -> dict[int, tuple[float, str]]:
     """Return for views of the named objects the similarity of the name to the query (0..1), and the name.
 
