@@ -51,7 +51,7 @@ class WordLlama:
 def _wordllama() -> tuple[Any, np.ndarray]:
     """Return the tokenizer and the table (tokens, DIMENSIONS) float16 of the package, loaded at first use.
 
-    The package itself is not imported: it takes half a second and turns on the logging of all libraries.
+    The package itself is not imported: that takes a quarter of a second and turns on the logging of all libraries.
     """
     from safetensors import safe_open
     from tokenizers import Tokenizer
