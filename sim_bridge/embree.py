@@ -110,9 +110,9 @@ def hits(scene: int, flags: int, origins: np.ndarray, directions: np.ndarray, fa
          v: np.ndarray, far: np.ndarray, normal: np.ndarray) -> None:
     """Fill the first hit of each ray (n, 3) float32: face (n,) int32, -1 = none; u, v, far (n,), normal (n, 3) float32.
 
-    far is a multiple of the direction, or FAR if nothing is hit: then u, v and normal are undefined. flags: with
-    INCOHERENT, each result depends only on its own ray; with COHERENT, the choice between equally near triangles may
-    depend on the other rays of the packet.
+    One origin (1, 3) is that of all rays; normals (0, 3) are left out. far is a multiple of the direction, or FAR if
+    nothing is hit: then u, v and normal are undefined. flags: with INCOHERENT, each result depends only on its own ray;
+    with COHERENT, the choice between equally near triangles may depend on the other rays of the packet.
     """
     record = _aligned(_PACKET * _WORDS).view(np.float32).reshape(_WORDS, _PACKET)
     bits, which, arguments = record.view(np.uint32), _aligned(_PACKET), _aligned(_WORDS)
@@ -122,14 +122,16 @@ def hits(scene: int, flags: int, origins: np.ndarray, directions: np.ndarray, fa
         for k in range(_PACKET):
             which[k] = _ALL if k < count else 0
         for k in range(count):
-            _aim(record[:, k], bits[:, k], origins[first + k], directions[first + k], np.float32(FAR))
+            _aim(record[:, k], bits[:, k], origins[min(first + k, len(origins) - 1)], directions[first + k],
+                 np.float32(FAR))
             bits[17:21, k] = _ALL  # index of the hit triangle: none yet
         _intersect(which.ctypes.data, scene, record.ctypes.data, arguments.ctypes.data)
         for k in range(count):
             i = first + k
             face[i] = np.int32(bits[17, k])
             u[i], v[i], far[i] = record[15, k], record[16, k], record[8, k]
-            normal[i, 0], normal[i, 1], normal[i, 2] = record[12, k], record[13, k], record[14, k]
+            if len(normal):
+                normal[i, 0], normal[i, 1], normal[i, 2] = record[12, k], record[13, k], record[14, k]
 
 
 @njit(inline="always")

@@ -43,32 +43,35 @@ def optical_rays(k: Intrinsics) -> np.ndarray:
 
 
 class RayScene:
-    """The triangles of a mesh, ready for ray queries."""
+    """The triangles of a mesh, ready for ray queries. scene: Embree's handle, for the functions of `embree`."""
 
     def __init__(self, points: np.ndarray, faces: np.ndarray | None = None) -> None:
         """Build the tree over (n, 3, 3) float32 triangles, or over (n, 3) points and (m, 3) int32 faces."""
         points = np.ascontiguousarray(points, np.float32).reshape(-1, 3)
         every = np.arange(len(points), dtype=np.int32).reshape(-1, 3) if faces is None else faces
         self._tree = embree.TriangleTree(points, every)
+        self.scene = self._tree.scene
 
-    def hits(self, origins: np.ndarray, directions: np.ndarray, coherent: bool = False) -> dict[str, np.ndarray]:
+    def hits(self, origins: np.ndarray, directions: np.ndarray, coherent: bool = False, normals: bool = True
+             ) -> dict[str, np.ndarray]:
         """Return the first hit of each ray (n, 3) float32: primID (n,) int32, -1 = none, u, v, tfar, Ng (n, 3).
 
-        tfar is a multiple of the direction, or embree.FAR if nothing is hit: then u, v and Ng are undefined. coherent:
-        whether neighbouring rays have almost the same direction, like a camera's. That is faster, but neighbouring rays
-        may then decide which of two coinciding triangles a ray hits.
+        origins: (n, 3), or (1, 3) if it is the same for all. tfar is a multiple of the direction, or embree.FAR if
+        nothing is hit: then u, v and Ng are undefined. coherent: whether neighbouring rays have almost the same
+        direction, like a camera's. That is faster, but neighbouring rays may then decide which of two coinciding
+        triangles a ray hits. normals: if false, Ng is empty.
         """
-        count = len(origins)
+        count = len(directions)
         face, (u, v, far) = np.empty(count, np.int32), (np.empty(count, np.float32) for _ in range(3))
-        normal = np.empty((count, 3), np.float32)
+        normal = np.empty((count if normals else 0, 3), np.float32)
         flags = embree.COHERENT if coherent else embree.INCOHERENT
-        embree.hits(self._tree.scene, flags, *_floats(origins, directions), face, u, v, far, normal)
+        embree.hits(self.scene, flags, *_floats(origins, directions), face, u, v, far, normal)
         return {"primID": face, "u": u, "v": v, "tfar": far, "Ng": normal}
 
     def blocked(self, origins: np.ndarray, directions: np.ndarray, length: np.ndarray) -> np.ndarray:
         """Return (n,) bool: whether the ray hits something before `length` times its direction."""
         out = np.empty(len(origins), bool)
-        embree.blocked(self._tree.scene, *_floats(origins, directions, length), out)
+        embree.blocked(self.scene, *_floats(origins, directions, length), out)
         return out
 
 
@@ -89,5 +92,8 @@ def blank(count: int) -> Image:
 
 def for_bands(work: Callable[[slice], None], total: int, band: int) -> None:
     """Run `work` on consecutive slices of `total` items in the worker threads; re-raises their errors."""
+    if 0 < total <= band:  # a worker would begin later
+        work(slice(0, total))
+        return
     for _ in _workers(os.getpid()).map(work, [slice(at, min(at + band, total)) for at in range(0, total, band)]):
         pass

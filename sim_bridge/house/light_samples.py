@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.kernels import njit
 from sim_bridge.house.meshes import QuadMesh
 from sim_bridge.house.quads import LID, MIRROR, OPAQUE
 from sim_bridge.rays import RayScene, for_bands
@@ -36,19 +38,40 @@ def samples_of(mesh: QuadMesh) -> Samples:
     cells = [np.clip(np.ceil(length / mesh.cell_m).astype(np.int64), 1, 200) for length in lengths]
     count = (cells[0] + 1) * (cells[1] + 1)
     first = np.concatenate([[0], np.cumsum(count)[:-1]])
-    quad = np.repeat(np.arange(len(count)), count)
-    local = np.arange(count.sum()) - first[quad]
-    steps = [local % (cells[0][quad] + 1) / cells[0][quad], local // (cells[0][quad] + 1) / cells[1][quad]]
-    inset = [np.minimum(INSET_M / np.maximum(length, 1e-6), 0.25)[quad] for length in lengths]
-    s, t = (np.clip(step, edge, 1 - edge)[:, None] for step, edge in zip(steps, inset))
-    weights = ((1 - s) * (1 - t), s * (1 - t), s * t, (1 - s) * t)
-    points, normals = (sum(x[quad, corner] * weight for corner, weight in enumerate(weights))
-                       for x in (c, mesh.normals.astype(np.float64)))
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-9)
+    quad, points, normals = np.empty(count.sum(), np.int64), np.empty((count.sum(), 3)), np.empty((count.sum(), 3))
+    insets = [np.minimum(INSET_M / np.maximum(length, 1e-6), 0.25) for length in lengths]
+    _lay(c, mesh.normals, *cells, *insets, quad, points, normals)
     chosen, member = _shared(points, normals, mesh.part[quad])
     points, normals = points[chosen], normals[chosen]
     return Samples((points + LIFT_M * normals).astype(np.float32), normals.astype(np.float32), quad[chosen],
                    np.stack([first, *cells], axis=1).astype(np.int32), member)
+
+
+@njit(nogil=True)
+def _lay(corners: np.ndarray, corner_normals: np.ndarray, across: np.ndarray, up: np.ndarray, inset_s: np.ndarray,
+         inset_t: np.ndarray, quad: np.ndarray, points: np.ndarray, normals: np.ndarray) -> None:
+    """Fill quad (n,), points and normals (n, 3) float64 of the samples of all quads, row by row along s.
+
+    corners, corner_normals: (k, 4, 3); across, up: cells along s and t; inset_s, inset_t: rims, 0..1.
+    """
+    n = 0
+    for q in range(len(corners)):
+        for j in range(up[q] + 1):
+            t = max(inset_t[q], min(1 - inset_t[q], j / up[q]))
+            for i in range(across[q] + 1):
+                s = max(inset_s[q], min(1 - inset_s[q], i / across[q]))
+                a, b, c, d = (1 - s) * (1 - t), s * (1 - t), s * t, (1 - s) * t
+                for axis in range(3):
+                    points[n, axis] = (corners[q, 0, axis] * a + corners[q, 1, axis] * b + corners[q, 2, axis] * c
+                                       + corners[q, 3, axis] * d)
+                    normals[n, axis] = (corner_normals[q, 0, axis] * a + corner_normals[q, 1, axis] * b
+                                        + corner_normals[q, 2, axis] * c + corner_normals[q, 3, axis] * d)
+                x, y, z = normals[n]
+                size = max(math.sqrt(x * x + y * y + z * z), 1e-9)
+                for axis in range(3):
+                    normals[n, axis] /= size
+                quad[n] = q
+                n += 1
 
 
 def _shared(points: np.ndarray, normals: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

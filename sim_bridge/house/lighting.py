@@ -12,11 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.house.light_samples import LitScene, Samples
+from eqa_nodes.core.kernels import njit
+from sim_bridge.embree import blocked
+from sim_bridge.house.light_samples import BAND, LitScene, Samples
 from sim_bridge.house.meshes import QuadMesh, changed_objects, linear_rgb, placed_at
 from sim_bridge.house.reflections import Gathered, SampleMap, gathered, openness_of, reflected, regathered
 from sim_bridge.house.render import LightMap
 from sim_bridge.house.scene import House, Opening, Room
+from sim_bridge.rays import for_bands
 
 SKY = np.array([4.6, 5.0, 5.6])  # radiance of the sky as seen from indoors
 SUN, SUN_GRID = np.array([3.4, 3.1, 2.6]), 2  # irradiance / pi of the sun; rays per side of its (softened) disc
@@ -180,16 +183,43 @@ def _window(scene: LitScene, here: np.ndarray, o: Opening, room: Room) -> np.nda
 def _from_area(scene: LitScene, here: np.ndarray, point: np.ndarray, area: float, facing: np.ndarray | None,
                radius: float) -> np.ndarray:
     """Return (k,) irradiance / pi at samples `here` from a small emitter of radiance 1; facing None: all round."""
-    ray = point - scene.samples.points[here]
-    distance = np.maximum(np.linalg.norm(ray, axis=1), 0.05)
-    cosine = np.einsum("ij,ij->i", ray, scene.samples.normals[here]) / distance
-    emitted = np.ones(len(here)) if facing is None else -(ray @ facing) / distance
-    at = np.nonzero((cosine > 0) & (emitted > 0))[0]
-    clear = at[scene.lit(here[at], ray[at], 1.0 - radius / distance[at])]
-    value = np.zeros(len(here))
-    # An emitter seen from closer than its own size would blow up: its disc never covers more than the hemisphere.
-    value[clear] = (cosine * emitted * area / (math.pi * distance ** 2 + area))[clear]
+    value, beam = np.zeros(len(here)), np.zeros(3) if facing is None else facing
+
+    def band(part: slice) -> None:
+        _shine(scene.rays.scene, scene.samples.points, scene.samples.normals, here[part], point, area, beam, radius,
+               value[part])
+    for_bands(band, len(here), BAND * 4)
     return value
+
+
+@njit(nogil=True)
+def _shine(scene: int, points: np.ndarray, normals: np.ndarray, here: np.ndarray, point: np.ndarray, area: float,
+           facing: np.ndarray, radius: float, value: np.ndarray) -> None:
+    """Fill the light of _from_area where it arrives. facing: (3,), or zeros for an emitter that shines all round."""
+    around, ray = not facing.any(), np.empty(3)
+    starts, rays = np.empty((len(here), 3), np.float32), np.empty((len(here), 3), np.float32)
+    reach, at, blocks = np.empty(len(here), np.float32), np.empty(len(here), np.int64), np.empty(len(here), np.bool_)
+    count = 0
+    for k in range(len(here)):
+        i = here[k]
+        for axis in range(3):
+            ray[axis] = point[axis] - points[i, axis]
+        distance = max(math.sqrt(ray[0] * ray[0] + ray[1] * ray[1] + ray[2] * ray[2]), 0.05)
+        cosine = (ray[0] * normals[i, 0] + ray[2] * normals[i, 2] + ray[1] * normals[i, 1]) / distance
+        emitted = 1.0
+        if not around:
+            emitted = -(ray[0] * facing[0] + ray[1] * facing[1] + ray[2] * facing[2]) / distance
+        if cosine > 0 and emitted > 0:
+            starts[count], rays[count], at[count] = points[i], ray, k
+            reach[count] = 1.0 - radius / distance
+            # An emitter seen from closer than its own size would blow up: its disc never covers more than the
+            # hemisphere.
+            value[k] = cosine * emitted * area / (math.pi * distance ** 2 + area)
+            count += 1
+    blocked(scene, starts[:count], rays[:count], reach[:count], blocks[:count])
+    for k in range(count):
+        if blocks[k]:
+            value[at[k]] = 0.0
 
 
 class Lamp(NamedTuple):

@@ -12,8 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy import ndimage, sparse
-from scipy.sparse import csgraph
+from scipy import ndimage
 
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.geometry import wrap
@@ -201,6 +200,9 @@ class _PathGraph:
     """A 16-connected graph over the free cells, for Dijkstra's algorithm."""
 
     def __init__(self, space: FreeSpace, radius: float) -> None:
+        from scipy import sparse  # a tenth of a second, saved where no path is looked for
+        from scipy.sparse import csgraph
+
         free, self._points = space.nodes(radius)
         self._index = np.full(free.shape, -1, np.int32)  # SciPy 1.11 accepts no other index type here
         self._index[free] = np.arange(len(self._points))
@@ -218,11 +220,8 @@ class _PathGraph:
         self._graph = sparse.csr_array((length[ok], (i[ok], j[ok])), shape=(n, n))
         self._area = csgraph.connected_components(self._graph, directed=False)[1]
         self._x = np.ascontiguousarray(self._points[:, 0])
-        self._tree = lru_cache(maxsize=32)(self._predecessors)
-
-    def _predecessors(self, source: int) -> np.ndarray:
-        _, before = csgraph.dijkstra(self._graph, directed=False, indices=source, return_predecessors=True)
-        return before
+        self._tree = lru_cache(maxsize=32)(lambda source: csgraph.dijkstra(
+            self._graph, directed=False, indices=source, return_predecessors=True)[1])
 
     def path(self, a: Point, b: Point) -> list[Point]:
         """Return a, the cells between, b; empty if an end is far from any free cell or there is no path."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.kernels import njit
+from sim_bridge.embree import INCOHERENT, hits
 from sim_bridge.house.light_samples import BAND, LitScene
 from sim_bridge.house.meshes import QuadMesh
 from sim_bridge.rays import for_bands
@@ -23,7 +24,7 @@ _BORDER = 1e-5  # share of a triangle that counts as its border
 
 
 class Gathered(NamedTuple):
-    """The rays of some samples. which: (k,) samples; hit: (k, count) the sample that each ray hits, -1 = none;
+    """The rays of some samples. which: (k,) samples; hit: (k, count) int32, the sample that each ray hits, -1 = none;
     far_m: (k, count) float32 lengths of the rays; quad: (k, count) int32, the quad hit, -1 = none, and -2 = a border
     between two triangles, where Embree may choose either."""
 
@@ -50,7 +51,7 @@ class SampleMap(NamedTuple):
 
 def _renumbered(old: np.ndarray, new: np.ndarray, before: int) -> np.ndarray:
     """Return (before + 2,) the new index of each of `before` old ones; -1 for none. The indices -1 and -2 stay."""
-    table = np.full(before + 2, -1)
+    table = np.full(before + 2, -1, np.int32)
     table[old], table[-2] = new, -2
     return table
 
@@ -67,7 +68,7 @@ def regathered(scene: LitScene, before: tuple[Gathered, Gathered], building: np.
     Where two surfaces coincide, Embree's choice depends on all triangles: samples that see such a place cast again.
     """
     samples = _renumbered(shared.old, shared.new, samples_before)
-    quads = _renumbered(shared.old_quads, shared.new_quads, len(shared.mesh.instance)).astype(np.int32)
+    quads = _renumbered(shared.old_quads, shared.new_quads, len(shared.mesh.instance))
     doubled = coincident(shared.mesh)
     found = []
     for old, kind, count in zip(before, (building, ~building), (GATHER, GATHER_OBJECTS), strict=True):
@@ -190,25 +191,46 @@ def _enters(point: np.ndarray, ray: np.ndarray, enters: float, leaves: float, bo
 
 
 def _cast(scene: LitScene, which: np.ndarray, count: int) -> Gathered:
-    hit, far_m = np.full((len(which), count), -1), np.zeros((len(which), count), np.float32)
-    quad = np.full((len(which), count), -1, np.int32)
-    local = _cosine_directions(count)
+    hit, quad = (np.empty((len(which), count), np.int32) for _ in range(2))
+    far_m, local = np.empty((len(which), count), np.float32), _cosine_directions(count)
 
     def band(part: slice) -> None:
-        rays = np.einsum("kj,mji->mki", local, _frames(scene.samples.normals[which[part]])).reshape(-1, 3)
-        record = scene.rays.hits(np.repeat(scene.samples.points[which[part]], count, axis=0), rays.astype(np.float32))
-        hit[part] = _sample_hit(scene, record).reshape(-1, count)
-        far_m[part] = record["tfar"].reshape(-1, count)
-        quad[part] = _quad_hit(scene, record).reshape(-1, count)
+        points, normals = scene.samples.points[which[part]], scene.samples.normals[which[part]]
+        _follow(scene.rays.scene, points, _frames(normals), local, scene.solid, scene.samples.grid,
+                scene.samples.member, hit[part], far_m[part], quad[part])
     for_bands(band, len(which), BAND)
     return Gathered(which, hit, far_m, quad)
 
 
-def _quad_hit(scene: LitScene, record: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the quad of each hit, -1 = none, -2 = a border of a triangle."""
-    triangle, u, v = record["primID"], record["u"], record["v"]
-    border = np.minimum(np.minimum(u, v), 1.0 - u - v) < _BORDER
-    return np.where(triangle < 0, -1, np.where(border, -2, scene.solid[np.maximum(triangle, 0) >> 1])).astype(np.int32)
+@njit(nogil=True)
+def _follow(scene: int, points: np.ndarray, frames: np.ndarray, local: np.ndarray, solid: np.ndarray, grid: np.ndarray,
+            member: np.ndarray, hit: np.ndarray, far_m: np.ndarray, quad: np.ndarray) -> None:
+    """Fill hit, far_m and quad of Gathered for some samples. frames: see _frames; local: see _cosine_directions."""
+    rays, normals = np.empty((len(local), 3), np.float32), np.empty((0, 3), np.float32)
+    face, u, v = np.empty(len(local), np.int32), np.empty(len(local), np.float32), np.empty(len(local), np.float32)
+    for i in range(len(points)):
+        for j in range(len(local)):
+            for axis in range(3):
+                rays[j, axis] = (local[j, 0] * frames[i, 0, axis] + local[j, 1] * frames[i, 1, axis]
+                                 + local[j, 2] * frames[i, 2, axis])
+        hits(scene, INCOHERENT, points[i:i + 1], rays, face, u, v, far_m[i], normals)
+        for j in range(len(local)):
+            hit[i, j] = quad[i, j] = -1
+            if face[j] >= 0:
+                q, diagonal = solid[face[j] >> 1], u[j] + v[j]
+                s, t = (u[j], diagonal) if face[j] & 1 else (diagonal, v[j])
+                hit[i, j] = member[_nearest(grid[q], s, t)]
+                border = min(min(u[j], v[j]), np.float32(1.0) - u[j] - v[j]) < np.float32(_BORDER)
+                quad[i, j] = -2 if border else q
+
+
+@njit(inline="always")
+def _nearest(cells: np.ndarray, s: float, t: float) -> int:
+    """Return the value of the light map that is nearest to a point of a quad. cells: the quad's row of LightMap.grid.
+    """
+    column = np.rint(min(max(s, 0.0), 1.0) * cells[1])
+    row = np.rint(min(max(t, 0.0), 1.0) * cells[2])
+    return int(cells[0] + row * (cells[1] + 1) + column)
 
 
 def openness_of(groups: tuple[Gathered, ...], count: int) -> np.ndarray:
@@ -267,17 +289,3 @@ def _frames(normals: np.ndarray) -> np.ndarray:
     tangent = np.stack([1 + sign * x * x * a, sign * b, -sign * x], axis=1)
     bitangent = np.stack([b, sign + y * y * a, -y], axis=1)
     return np.stack([tangent, bitangent, normals], axis=1)
-
-
-def _sample_hit(scene: LitScene, record: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the light sample nearest to each hit, -1 if nothing was hit."""
-    triangle, u, v = record["primID"], record["u"], record["v"]
-    quad = scene.solid[np.maximum(triangle, 0) >> 1]
-    second = (triangle & 1).astype(bool)
-    s, t = np.where(second, u, u + v), np.where(second, u + v, v)
-    first, across, up = scene.samples.grid[quad].T
-    column = np.rint(np.clip(s, 0, 1) * across).astype(np.int64)
-    row = np.rint(np.clip(t, 0, 1) * up).astype(np.int64)
-    return np.where(triangle >= 0, scene.samples.member[first + row * (across + 1) + column], -1)
-
-

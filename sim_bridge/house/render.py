@@ -1,6 +1,6 @@
 """Ray casting (Embree) and shading (numba) of a baked house: RGB, depth and labels of a pinhole camera on the CPU.
 
-Rays are divided into bands of rows. One worker thread casts and shades each band, and a pixel depends only on its own
+Rays are divided into bands. One worker thread casts and shades each band, and a pixel depends only on its own
 rays, so that the image is the same for any number of threads.
 
 Shiny surfaces reflect a fixed room (upright strips of light, a pale ceiling, a darker floor, two lamps), as bright as
@@ -18,11 +18,12 @@ import numpy as np
 from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.meshes import QuadMesh
-from sim_bridge.house.quads import CLEAR, MIRROR, OPAQUE, OUTDOORS
+from sim_bridge.house.quads import CLEAR, MIRROR, OUTDOORS
 from sim_bridge.house.textures import LEVELS, SIZE, atlas, has_words, level_offsets
 from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, optical_rays
 
 EXTRA_RAYS = ((-0.33, 0.17), (0.33, -0.17))  # additional rays of a pixel on an edge: offsets in pixels
+BAND_RAYS = 12_800  # rays of a band, a multiple of those in a packet: the same packets for any number of threads
 LAYERS, THROUGH, MIRRORED = 4, 0.78, 0.85  # maximum glass surfaces along a ray; share of the colour behind or reflected
 LUT_SIZE, LUT_RANGE = 4096, 2.2  # tone curve over the square root of radiance
 RGB = tuple[float, float, float]
@@ -52,12 +53,10 @@ class Renderer:
         k = camera.intrinsics
         optical, count = optical_rays(k), k.height * k.width
         out, quad = blank(count), np.empty(count, np.int32)
-        rotation, eye = map_from_camera[:3, :3].astype(np.float32), map_from_camera[:3, 3].astype(np.float32)
+        rotation, eye = map_from_camera[:3, :3].astype(np.float32), map_from_camera[None, :3, 3].astype(np.float32)
 
         def cast(rays: np.ndarray, image: Image) -> np.ndarray:
-            directions = rays[:, :1] * rotation[:, 0] + rays[:, 1:2] * rotation[:, 1] + rotation[:, 2]
-            eyes = np.broadcast_to(eye, directions.shape).copy()
-            return self._trace(eyes, directions, 1 / k.fx, camera.max_range_m, image, LAYERS)
+            return self._trace(eye, _directions(rays, rotation), 1 / k.fx, camera.max_range_m, image, LAYERS)
 
         def band(part: slice) -> None:
             quad[part] = cast(optical[part], Image(out.rgb[part], out.depth_m[part], out.labels[part]))
@@ -69,42 +68,31 @@ class Renderer:
                 cast(optical[rough[part]] + np.array([right / k.fx, down / k.fy, 0.0], np.float32), extra)
                 total += extra.rgb
             out.rgb[rough[part]] = (total + 1) // (1 + len(EXTRA_RAYS))
-        for_bands(band, count, BAND_ROWS * k.width)
-        rough = np.nonzero(self._edges(quad.reshape(k.height, k.width)).ravel())[0]
+        for_bands(band, count, BAND_RAYS)
+        rough = np.flatnonzero(_edges(quad, k.width, self._instance, self._look))
         for_bands(smooth, len(rough), BAND_ROWS * k.width // 8)
         return Image(out.rgb.reshape(k.height, k.width, 3), out.depth_m.reshape(k.height, k.width),
                      out.labels.reshape(k.height, k.width))
 
-    def _edges(self, quad: np.ndarray) -> np.ndarray:
-        """Return (H, W) bool: pixels at the border of an object or a face, from the visible quad (H, W) of each."""
-        edge = np.zeros(quad.shape, bool)
-        for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
-            row, column = np.nonzero(quad[here] != quad[there])
-            a, b = quad[here][row, column], quad[there][row, column]
-            turned = np.abs((self._look[a, 10:13] * self._look[b, 10:13]).sum(axis=1)) < 0.9
-            differs = turned | (self._instance[a] != self._instance[b]) | (a < 0) | (b < 0)
-            edge[here][row[differs], column[differs]] = True
-            edge[there][row[differs], column[differs]] = True
-        return edge
-
     def _trace(self, origins: np.ndarray, directions: np.ndarray, pixel_rad: float, max_range: float, out: Image,
                layers: int) -> np.ndarray:
-        """Fill the flat image of some rays and return the quad that each hits, -1 = none.
+        """Fill the flat image of some rays and return the quad that each hits, -1 = none. origins: as in RayScene.hits.
 
         Rays continue through clear glass and from mirrors, and colours are mixed; depth and labels are those of the
         first surface.
         """
-        hit = self._rays.hits(origins, directions, coherent=True)
-        shade(directions, hit["primID"], hit["u"], hit["v"], hit["tfar"], self._look, self._light.grid,
-              self._light.values, self._variant, self._instance, self._texels, self._bend, pixel_rad, max_range, *out)
+        hit = self._rays.hits(origins, directions, coherent=True, normals=False)
+        go_on = shade(directions, hit["primID"], hit["u"], hit["v"], hit["tfar"], self._look, self._light.grid,
+                      self._light.values, self._variant, self._instance, self._texels, self._bend, pixel_rad,
+                      max_range, *out)
         quad = hit["primID"] >> 1
-        see = np.where(quad >= 0, self._see[quad], OPAQUE)
-        on = np.nonzero(see >= CLEAR)[0]
-        if len(on) and layers:
-            ray, mirror, normal = directions[on], (see[on] == MIRROR)[:, None], self._look[quad[on], 10:13]
+        if go_on and layers:
+            on = np.flatnonzero((quad >= 0) & (self._see[quad] >= CLEAR))
+            ray, mirror, normal = directions[on], (self._see[quad[on]] == MIRROR)[:, None], self._look[quad[on], 10:13]
             onward = np.where(mirror, ray - 2 * (ray * normal).sum(axis=1, keepdims=True) * normal, ray)
             behind = blank(len(on))
-            start = origins[on] + ray * hit["tfar"][on, None] + np.float32(1e-3) * onward
+            origin = np.broadcast_to(origins, directions.shape)[on]
+            start = origin + ray * hit["tfar"][on, None] + np.float32(1e-3) * onward
             self._trace(start, onward, pixel_rad, max_range, behind, layers - 1)
             share = np.where(mirror, np.float32(MIRRORED), np.float32(THROUGH))
             out.rgb[on] = np.rint(out.rgb[on] * (1 - share) + behind.rgb * share).astype(np.uint8)
@@ -115,8 +103,7 @@ def surfaces(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camer
     """Return the same as Renderer.image with a grey colour image, which needs neither light nor shading."""
     k = camera.intrinsics
     directions = optical_rays(k) @ map_from_camera[:3, :3].astype(np.float32).T
-    eyes = np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy()
-    hit = rays.hits(eyes, directions, coherent=True)
+    hit = rays.hits(map_from_camera[None, :3, 3], directions, coherent=True, normals=False)
     seen, depth = hit["primID"] >= 0, hit["tfar"]
     shape = k.height, k.width
     return Image(np.full((*shape, 3), 128, np.uint8),
@@ -127,8 +114,7 @@ def surfaces(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camer
 def instances_seen(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camera: np.ndarray) -> dict[int, int]:
     """Return the number of visible pixels of each instance (not 0) within the camera's range, without shading."""
     directions = optical_rays(camera.intrinsics) @ map_from_camera[:3, :3].astype(np.float32).T
-    eyes = np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy()
-    hit = rays.hits(eyes, directions, coherent=True)
+    hit = rays.hits(map_from_camera[None, :3, 3], directions, coherent=True, normals=False)
     near = (hit["primID"] >= 0) & (hit["tfar"] <= camera.max_range_m)
     ids, pixels = np.unique(mesh.instance[hit["primID"][near] >> 1], return_counts=True)
     return {int(i): int(n) for i, n in zip(ids, pixels) if i}
@@ -151,6 +137,37 @@ def bend_of(corners_normals: np.ndarray) -> np.ndarray:
     a, b, c, d = (corners_normals[:, i] for i in range(4))
     steps = [(3 * a + b - c + d) / 4, (b - a + c - d) / 2, (d - a + c - b) / 2]
     return np.concatenate(steps, axis=1).astype(np.float32)
+
+
+@njit(nogil=True)
+def _directions(optical: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """Return optical rays (n, 3) in the map frame, both float32. z is 1."""
+    found = np.empty_like(optical)
+    for i in range(len(optical)):
+        for axis in range(3):
+            found[i, axis] = (optical[i, 0] * rotation[axis, 0] + optical[i, 1] * rotation[axis, 1]
+                              + rotation[axis, 2])
+    return found
+
+
+@njit(nogil=True)
+def _edges(quad: np.ndarray, columns: int, instance: np.ndarray, look: np.ndarray) -> np.ndarray:
+    """Return (n,) bool: pixels at the border of an object or a face, from the visible quad (n,) of each, -1 = none."""
+    edge = np.zeros(len(quad), np.bool_)
+    for step in (1, columns):
+        for i in range(len(quad) - step):
+            a, b = quad[i], quad[i + step]
+            if a != b and (step > 1 or (i + 1) % columns) and _differ(a, b, instance, look):
+                edge[i] = edge[i + step] = True
+    return edge
+
+
+@njit(inline="always")
+def _differ(a: int, b: int, instance: np.ndarray, look: np.ndarray) -> bool:
+    """Return whether there is an edge between two visible quads."""
+    if a < 0 or b < 0 or instance[a] != instance[b]:
+        return True
+    return abs(look[a, 10] * look[b, 10] + look[a, 11] * look[b, 11] + look[a, 12] * look[b, 12]) < 0.9
 
 
 @njit(inline="always")
@@ -252,18 +269,21 @@ def _texel_at(texels: np.ndarray, row: int, u: float, v: float, footprint: float
 def shade(directions: np.ndarray, triangle: np.ndarray, bu: np.ndarray, bv: np.ndarray, depth_in: np.ndarray,
           look: np.ndarray, grid: np.ndarray, light: np.ndarray, variant: np.ndarray, instance: np.ndarray,
           texels: np.ndarray, bend: np.ndarray, pixel_rad: float, max_range: float,
-          rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray) -> None:
+          rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray) -> bool:
     """Fill rgb, depth and labels of k rays (directions (k, 3), optical z component 1) from their hits.
 
+    Return whether any of them goes on through clear glass or from a mirror.
     look: see render._looks; grid, light: see LightMap; variant, instance: per quad; texels: see textures.atlas;
     bend: see gloss.bend_of.
     """
+    go_on = False
     for i in range(triangle.shape[0]):
         dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]
         q, z = triangle[i] >> 1, depth_in[i]
         depth[i], labels[i] = 0.0, 0
         if q >= 0:
             labels[i] = instance[q]
+            go_on |= look[q, 14] >= CLEAR
             if z <= max_range:
                 depth[i] = z
         if q < 0 or look[q, 14] == OUTDOORS:
@@ -294,3 +314,4 @@ def shade(directions: np.ndarray, triangle: np.ndarray, bu: np.ndarray, bv: np.n
         rgb[i, 0] = _TONE[min(LUT_SIZE - 1, int(math.sqrt(max(r, 0.0)) * scale))]
         rgb[i, 1] = _TONE[min(LUT_SIZE - 1, int(math.sqrt(max(g, 0.0)) * scale))]
         rgb[i, 2] = _TONE[min(LUT_SIZE - 1, int(math.sqrt(max(b, 0.0)) * scale))]
+    return go_on

@@ -11,9 +11,9 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy import ndimage
 
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.kernels import njit
 from sim_bridge.house import lettering
 from sim_bridge.house.scene import HouseObject, ObjectPart
 
@@ -30,8 +30,31 @@ def _rng(seed: int) -> np.random.Generator:
 
 def _smooth(seed: int, sigma_u: float, sigma_v: float) -> np.ndarray:
     """Return (SIZE, SIZE) tileable noise of zero mean and unit deviation, blurred by texels along u and v."""
-    noise = ndimage.gaussian_filter(_rng(seed).standard_normal((SIZE, SIZE)), (sigma_v, sigma_u), mode="wrap")
+    noise = _blurred(_rng(seed).standard_normal((SIZE, SIZE)), _bell(sigma_v))
+    noise = _blurred(np.ascontiguousarray(noise.T), _bell(sigma_u)).T.copy()
     return (noise - noise.mean()) / noise.std()
+
+
+def _bell(sigma: float) -> np.ndarray:
+    """Return the weights (2 r + 1,) of a Gaussian blur by `sigma` texels."""
+    reach = int(4.0 * sigma + 0.5)
+    weights = np.exp(-0.5 / (sigma * sigma) * np.arange(-reach, reach + 1) ** 2)
+    return np.asarray(weights / weights.sum())
+
+
+@njit(nogil=True)
+def _blurred(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return an image blurred along its first axis, at whose ends it repeats. weights: (2 r + 1,), symmetric."""
+    rows, reach = len(image), len(weights) // 2
+    found = np.empty_like(image)
+    for i in range(rows):
+        row = found[i]
+        row[:] = image[i] * weights[reach]
+        for j in range(reach, 0, -1):
+            before, after, weight = image[(i - j) % rows], image[(i + j) % rows], weights[reach - j]
+            for k in range(len(row)):
+                row[k] += (before[k] + after[k]) * weight
+    return found
 
 
 def _grey(values: np.ndarray) -> np.ndarray:
@@ -284,7 +307,17 @@ def _pyramid(image: np.ndarray) -> np.ndarray:
     for _ in range(LEVELS):
         levels.append(image.reshape(-1, 3))
         image = (image[::2, ::2] + image[::2, 1::2] + image[1::2, ::2] + image[1::2, 1::2]) / 4
-    return np.clip(np.rint(np.concatenate(levels) * 128.0), 0, 255).astype(np.uint8)
+    return _as_bytes(np.concatenate(levels))
+
+
+@njit(nogil=True)
+def _as_bytes(factors: np.ndarray) -> np.ndarray:
+    """Return factors (n, 3) as uint8: 128 for 1."""
+    found = np.empty(factors.shape, np.uint8)
+    for i in range(len(factors)):
+        for c in range(3):
+            found[i, c] = min(max(np.rint(factors[i, c] * 128.0), 0.0), 255.0)
+    return found
 
 
 @cache

@@ -23,8 +23,8 @@ from tests.fixtures.paths import ROOT
 INTERFACES = ROOT / "ros2_ws" / "src" / "eqa_interfaces"
 UNDERLAY = ROOT / "ros2_ws" / "pip_underlay"
 ROS = re.compile(r"rclpy|launch(_ros)?|nav2_simple_commander|\w+_(msgs|srvs|interfaces)")
-CORE_MAY_IMPORT = {"numpy", "scipy", "numba", "PIL", "open3d", "wordllama", "spellchecker", "yaml",
-                   "eqa_nodes.core"}
+CORE_MAY_IMPORT = {"numpy", "scipy", "numba", "PIL", "open3d", "safetensors", "tokenizers", "spellchecker",
+                   "yaml", "eqa_nodes.core"}
 NETWORK = {"asyncio", "ftplib", "http", "imaplib", "poplib", "smtplib", "socket", "socketserver", "ssl", "urllib",
            "xmlrpc"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -12,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from eqa_nodes.core.components import EMBEDDERS
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.gc_freeze import exempt_loaded
 from eqa_nodes.core.traits import Traits
 
@@ -38,29 +37,36 @@ class WordLlama:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """As in Embedder."""
-        if not texts:
-            return np.zeros((0, DIMENSIONS), np.float32)
-        raw = np.asarray(_wordllama().embed(list(texts), norm=False), dtype=np.float64)
-        raw[[not text.strip() for text in texts]] = 0.0
+        tokenizer, table = _wordllama()
+        raw = np.zeros((len(texts), DIMENSIONS), np.float64)
+        encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False) if len(texts) else []
+        for row, text, tokens in zip(raw, texts, encoded, strict=True):
+            if text.strip() and tokens.ids:
+                row[:] = table[tokens.ids].sum(axis=0, dtype=np.float32) / np.float32(len(tokens.ids))
         length = np.sqrt((raw * raw).sum(axis=1, keepdims=True))
         return (raw / np.where(length > 0, length, 1.0)).astype(np.float32)
 
 
 @cache
-def _wordllama() -> Any:
-    """Return the model, loaded at first use, which takes a second."""
-    root = logging.getLogger()
-    before = root.level, root.handlers[:]
-    try:
-        import wordllama
-    finally:  # the package enables logging of all libraries in this process
-        root.setLevel(before[0])
-        root.handlers[:] = before[1]
+def _wordllama() -> tuple[Any, np.ndarray]:
+    """Return the tokenizer and the table (tokens, DIMENSIONS) float16 of the package, loaded at first use.
 
-    # its own search for the tokenizer uses a folder that is not in the package
-    model = wordllama.WordLlama.load(dim=DIMENSIONS, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    The package itself is not imported: that takes a quarter of a second and turns on the logging of all libraries.
+    """
+    from safetensors import safe_open
+    from tokenizers import Tokenizer
+
+    spec = find_spec("wordllama")
+    if spec is None or spec.origin is None:
+        raise MissingExtra("wordllama", "embed")
+    folder = Path(spec.origin).parent
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers/l2_supercat_tokenizer_config.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    with safe_open(folder / f"weights/l2_supercat_{DIMENSIONS}.safetensors", framework="np") as weights:
+        table = weights.get_tensor("embedding.weight")
     exempt_loaded()
-    return model
+    return tokenizer, table
 
 
 def make_embedder(name: str) -> Embedder | None:

@@ -1,7 +1,7 @@
 """Index of all keyframes in RAM for filtering in recall: 80 bytes each, read from the file in blocks.
 
-A million keyframes take 80 MB and a tenth of a second to open; a scan for the nearest signatures takes milliseconds,
-so no search tree has to be kept up to date.
+With the columns that every query reads, a million keyframes take 136 MB, and a tenth of a second to open; a scan for
+the nearest signatures takes milliseconds, so no search tree has to be kept up to date.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from eqa_nodes.core.memory.embedding import signature
 
 ROW = np.dtype([("id", "<i8"), ("stamp_ns", "<i8"), ("x", "<f8"), ("y", "<f8"), ("z", "<f4"), ("yaw", "<f4"),
                 ("root", "<i4"), ("described", "<i4"), ("signature", "<u8", (4,))])
-_APART = ("id", "stamp_ns", "root", "described")  # columns read by every query
+_APART = ("id", "stamp_ns", "root", "described", "signature")  # columns read by every query
 _CHUNK = 64  # keyframe ids per row of the table `signatures`, which an insert rewrites
 _SAMPLE = 256  # number of embeddings in the common mean; what captions share does not distinguish them
 
@@ -58,7 +58,7 @@ class Index:
         return self.column("id")
 
     def column(self, name: str) -> np.ndarray:
-        """Return a column of _APART (n,), stored separately so that reading it touches no other data."""
+        """Return a column of _APART (n,) or (n, 4), stored separately so that reading it touches no other data."""
         return self._columns[name][:self._n]
 
     def sign(self, vectors: np.ndarray) -> np.ndarray:
@@ -141,7 +141,7 @@ class Index:
         Among equal distances, the newest rows are preferred.
         """
         allowed = allowed & self.column("described").astype(bool)
-        found = _scan()(self.rows["signature"], self.sign(vector[None])[0], allowed, count)
+        found = _scan()(self.column("signature"), self.sign(vector[None])[0], allowed, count)
         return np.asarray(self.ids[found])
 
 

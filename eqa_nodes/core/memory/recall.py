@@ -34,10 +34,10 @@ from eqa_nodes.core.memory.scoring import (
     WEIGHTS,
     Match,
     NameIndex,
+    TermFit,
     any_of,
     bm25,
     by_name,
-    fits,
     likeness,
     newest_first,
     spread,
@@ -81,6 +81,11 @@ def _sought(asked: str, text: str) -> str:
     """
     query = understand(asked).query if asked.strip() else None
     return " ".join(query.names if query is not None else ()) or spelled(normalise(text))
+
+
+def _things(texts: Mapping[int, str]) -> dict[int, list[list[Any]]]:
+    """Return what views show by id, from their JSON, which is parsed at once: calls of the parser cost more."""
+    return dict(zip(texts, json.loads(f"[{','.join(texts.values())}]"), strict=True))
 
 
 class _Asked(NamedTuple):
@@ -244,11 +249,12 @@ class Recaller:
         showing = {name: self._showing(name.split(), asked.allowed) for name, _ in asked.names}
         briefs = self._briefs(asked, {*by_words, *chain.from_iterable(showing.values())})
         alike = self._alike(asked, briefs)
-        terms, found = frozenset(asked.terms), []
-        seen = {i: json.loads(brief[1]) for i, brief in briefs.items()}
-        looking = self._looks.fits(asked.text, {**self._unnamed(asked, by_words), **seen})
-        seen = {i: [row[:3] for row in things] for i, things in seen.items()}
-        fitting = {i: max(fits(seen[i], terms), default=(0.0, "")) for i in briefs}
+        seen, looking, found = _things({i: text for i, (_, text) in briefs.items()}), dict[int, float](), []
+        if self._db.value("SELECT value FROM facts WHERE name = ?", (VECTORS,)):
+            looking = self._looks.fits(asked.text, {**self._unnamed(asked, by_words), **seen})
+            seen = {i: [row[:3] for row in things] for i, things in seen.items()}
+        fit = TermFit(frozenset(asked.terms))
+        fitting = {i: fit.best(seen[i]) for i in briefs}
         worth = {i: by_words.get(i, 0.0) + _IN_VIEW * fitting[i][0] for i in briefs}
         named = by_name(asked.names, showing, seen, worth, _AGAIN)
         for i in dict.fromkeys((*by_words, *alike, *named, *looking)):
@@ -274,10 +280,10 @@ class Recaller:
 
     def _unnamed(self, asked: _Asked, by_words: Mapping[int, float]) -> dict[int, list[list[Any]]]:
         """Return what the newest views show if few were found by words: what nobody named may be found by its looks."""
-        if len(by_words) >= _RERANKED or not self._db.value("SELECT value FROM facts WHERE name = ?", (VECTORS,)):
+        if len(by_words) >= _RERANKED:
             return {}
         newest = self._index.ids[asked.allowed][-_UNNAMED:]
-        return {i: json.loads(things) for i, (things,) in self._columns("briefs", "things", newest.tolist()).items()}
+        return _things({i: text for i, (text,) in self._columns("briefs", "things", newest.tolist()).items()})
 
     def _docs(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of keyframes that contain each word."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,21 +47,27 @@ def bm25(columns: Mapping[int, tuple[str, ...]], weight: Mapping[str, float]) ->
     return scores
 
 
-def fits(objects: Sequence[tuple[str, str, int]], terms: frozenset[str]) -> Iterable[tuple[float, str]]:
-    """Yield for each named object in view: its fit times the share that it fills (0..1), and its kind.
+class TermFit:
+    """How well objects in view fit the terms of a query: the share of matching words in the kind, halved if the room is
+    not named. Words are split once a kind and a room."""
 
-    The fit is the share of matching words in its kind, halved if its room is not named. The fill is the square root of
-    its share of the labelled pixels, so that an object at half the distance counts twice.
-    """
-    labelled = sum([pixels for _, _, pixels in objects])
-    for kind, room, pixels in objects:
-        words = kind.split()
-        if terms.isdisjoint(words):
-            continue
-        rooms = room.split()
-        fit = sum(word in terms for word in words) / len(words)
-        named = bool(rooms) and all(word in terms for word in rooms)
-        yield fit * (1.0 if named else 0.5) * math.sqrt(pixels / labelled), kind
+    def __init__(self, terms: frozenset[str]) -> None:
+        self._kind = cache(lambda kind: sum(word in terms for word in kind.split()) / max(1, len(kind.split())))
+        self._room = cache(lambda room: 1.0 if room.strip() and terms.issuperset(room.split()) else 0.5)
+
+    def best(self, objects: Sequence[Sequence[Any]]) -> tuple[float, str]:
+        """Return the largest fit times the share of the view that the object fills (0..1), and its kind; 0 and "" if
+        none fits.
+
+        objects: kind, room and pixels of each. The fill is the square root of the share of the labelled pixels, so that
+        an object at half the distance counts twice.
+        """
+        shares = [self._kind(kind) for kind, _, _ in objects]
+        if not any(shares):
+            return 0.0, ""
+        labelled = sum([pixels for _, _, pixels in objects])
+        return max([(share * self._room(room) * math.sqrt(pixels / labelled), kind)
+                    for share, (kind, room, pixels) in zip(shares, objects, strict=True) if share])
 
 
 def any_of(terms: Iterable[str]) -> str:
@@ -104,7 +111,7 @@ class NameIndex:
 
 
 def by_name(names: Sequence[tuple[str, float]], showing: Mapping[str, Iterable[int]],
-            seen: Mapping[int, Sequence[tuple[str, str, int]]], worth: Mapping[int, float],
+            seen: Mapping[int, Sequence[Sequence[Any]]], worth: Mapping[int, float],
             again: float) -> dict[int, tuple[float, str]]:
     """Return for views of the named objects the similarity of the name to the query (0..1), and the name.
 

@@ -58,6 +58,22 @@ class _Placed(NamedTuple):
     y: float
 
 
+class _Around(NamedTuple):
+    """What an instance says of the rooms around it in one frame. votes: sum of the detector's votes by room."""
+
+    x: float
+    y: float
+    kind: str
+    sure: float
+    rooms: Mapping[str, float]
+    votes: float
+
+
+def _around(placed: _Placed) -> _Around:
+    one = placed.one
+    return _Around(placed.x, placed.y, one.kind, one.sure, one.rooms, sum(one.rooms.values()) or 1.0)
+
+
 class RoomVotes:
     """Names the rooms of instances by the usual rooms of what stands around them, and by the detector's guesses.
 
@@ -92,11 +108,15 @@ class RoomVotes:
             if _BELOW_M < placed.one.low[2] - frame.map_from_base.xyz[2] < _STOREY_M:
                 by_part.setdefault(parts.at(placed.x, placed.y), []).append(placed)
         by_part.pop(0, None)
-        part_of = {placed.one.id: together for together in by_part.values() for placed in together}
-        return [_room(self._placed[one.id], part_of.get(one.id, [self._placed[one.id]])) for one in seen]
+        part_of: dict[int, list[_Around]] = {}
+        for together in by_part.values():
+            around = [_around(placed) for placed in together]  # once, and not for each instance that is seen
+            part_of.update((placed.one.id, around) for placed in together)
+        return [_room(own, part_of.get(own.one.id) or [_around(own)])
+                for own in (self._placed[one.id] for one in seen)]
 
 
-def _room(own: _Placed, together: Sequence[_Placed]) -> str:
+def _room(own: _Placed, together: Sequence[_Around]) -> str:
     """Return the room of an instance. together: what stands on the same part of the floor, itself included."""
     kinds: dict[str, float] = {}
     guesses: dict[str, float] = {}
@@ -104,10 +124,9 @@ def _room(own: _Placed, together: Sequence[_Placed]) -> str:
         off_m = math.hypot(other.x - own.x, other.y - own.y)
         if off_m < _AROUND_M:
             near = math.exp(-(off_m / _SPAN_M) ** 2)
-            kinds[other.one.kind] = max(kinds.get(other.one.kind, 0.0), near * other.one.sure)
-            of_all = sum(other.one.rooms.values()) or 1.0
-            for room, votes in other.one.rooms.items():
-                guesses[room] = guesses.get(room, 0.0) + near * votes / of_all
+            kinds[other.kind] = max(kinds.get(other.kind, 0.0), near * other.sure)
+            for room, votes in other.rooms.items():
+                guesses[room] = guesses.get(room, 0.0) + near * votes / other.votes
     total = math.fsum(guesses.values()) or 1.0
     score = {room: _DETECTOR * votes / total for room, votes in guesses.items()}
     for kind in sorted(kinds):

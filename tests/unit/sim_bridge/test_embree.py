@@ -61,6 +61,16 @@ def test_arrays_of_any_layout_are_taken() -> None:
     assert all(np.array_equal(found[key], wanted[key]) for key in wanted)
 
 
+def test_rays_may_share_one_origin_and_go_without_normals() -> None:
+    rng = np.random.default_rng(4)
+    scene, directions = RayScene(*_cloud(rng)), _rays(rng)[1]
+    origin = np.array([[0.2, -0.1, 0.3]], np.float32)
+    wanted = scene.hits(np.repeat(origin, COUNT, axis=0), directions, coherent=True)
+    found = scene.hits(origin, directions, coherent=True, normals=False)
+    assert found.pop("Ng").shape == (0, 3)
+    assert all(np.array_equal(found[key], wanted[key]) for key in found) and 0 < (found["primID"] >= 0).mean() < 1
+
+
 def test_no_triangles_are_never_hit() -> None:
     scene = RayScene(np.zeros((0, 3), np.float32), np.zeros((0, 3), np.int32))
     origins, directions = _rays(np.random.default_rng(3))

@@ -14,7 +14,7 @@ from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore, recall
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.forgetting import ForgetSelection
-from eqa_nodes.core.memory.scoring import by_name
+from eqa_nodes.core.memory.scoring import TermFit, by_name
 from eqa_nodes.core.perception.vectors import vector_text
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Recalled, RecallQuery
@@ -234,3 +234,11 @@ def test_what_nobody_named_is_found_by_how_it_looks(tmp_path: Path, monkeypatch:
         for _ in range(2):
             assert len(store.recall(RecallQuery("the striped thing by the window"))) == 3
     assert heard.text.count("views are recalled without the vectors of their objects: no package that is") == 1
+
+
+@pytest.mark.parametrize(("terms", "wanted"), [
+    (("lamp",), (0.5 * 0.5 * 0.5, "table lamp")), (("table", "lamp", "bedroom"), (1.0 * 1.0 * 0.5, "table lamp")),
+    (("sofa",), (1.0 * 0.5 * 0.75 ** 0.5, "sofa")), (("mug",), (0.0, ""))])
+def test_a_view_is_worth_what_its_best_object_fills(terms: tuple[str, ...], wanted: tuple[float, str]) -> None:
+    seen = [["table lamp", "bedroom", 100], ["sofa", "living room", 300]]
+    assert TermFit(frozenset(terms)).best(seen) == (pytest.approx(wanted[0]), wanted[1])

@@ -8,18 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel
-from sim_bridge.house import render
+from sim_bridge.house import render, textures
 from sim_bridge.house.export import Y_UP_FROM_Z_UP, export_glb
 from sim_bridge.house.meshes import mesh_of
 from sim_bridge.house.quads import SHAPES as SOLIDS
 from sim_bridge.house.render import Image, RayScene
 from sim_bridge.house.scene import SHAPES, TEXTURES, House, HouseObject, ObjectPart
+from sim_bridge.house.textures import SIZE, atlas, texture_row
 from sim_bridge.house.textures import TEXTURES as DRAWN
-from sim_bridge.house.textures import atlas, texture_row
 from sim_bridge.house.world import HouseWorld
 from tests.fixtures.houses import empty_room, two_rooms
 
@@ -94,9 +95,25 @@ def test_a_window_is_seen_and_shows_the_outdoors() -> None:
 
 def test_images_are_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     first = look(WORLD, Pose2(1.0, 1.2, 0.4))
-    monkeypatch.setattr(render, "BAND_ROWS", 7)
+    monkeypatch.setattr(render, "BAND_RAYS", 1120)
     again = look(HouseWorld(two_rooms()), Pose2(1.0, 1.2, 0.4))
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, again, strict=True))
+
+
+def test_edges_are_where_objects_or_faces_meet() -> None:
+    rng = np.random.default_rng(5)
+    quad = np.repeat(np.repeat(rng.integers(-1, 9, (6, 8)), 5, axis=0), 3, axis=1).astype(np.int32)
+    instance, look_of = rng.integers(0, 3, 9).astype(np.uint16), np.zeros((9, 18), np.float32)
+    look_of[:, 10:13] = np.eye(3, dtype=np.float32)[rng.integers(0, 3, 9)]
+    wanted = np.zeros(quad.shape, bool)
+    for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        a, b = quad[here], quad[there]
+        turned = (look_of[a, 10:13] * look_of[b, 10:13]).sum(axis=-1) < 0.9
+        differs = (a != b) & (turned | (instance[a] != instance[b]) | (a < 0) | (b < 0))
+        wanted[here] |= differs
+        wanted[there] |= differs
+    found = render._edges(quad.ravel(), quad.shape[1], instance, look_of)
+    assert np.array_equal(found.reshape(quad.shape), wanted) and 0 < wanted.mean() < 1
 
 
 def test_a_lamp_that_is_on_lights_its_corner() -> None:
@@ -126,6 +143,13 @@ def test_a_solid_fills_its_box_and_faces_outwards(shape: str) -> None:
     if shape not in ("bowl", "ring_x", "ring_y"):
         assert (np.einsum("ijk,ijk->ij", patch.corners, patch.normals) > -1e-6).all()
     assert np.linalg.norm(patch.normals, axis=-1) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("sigma", [0.8, 6.0, 60.0])
+def test_textures_are_blurred_to_the_bit_as_scipy_does(sigma: float) -> None:
+    noise = np.random.default_rng(6).standard_normal((SIZE, SIZE))
+    wanted = ndimage.gaussian_filter1d(noise, sigma, axis=0, mode="wrap")
+    assert np.array_equal(textures._blurred(noise, textures._bell(sigma)), wanted)
 
 
 @pytest.mark.parametrize("name", TEXTURES)
