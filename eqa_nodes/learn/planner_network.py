@@ -90,6 +90,10 @@ class PlannerNetwork(nn.Module):
             x = mix(cross(x, words, missing))
         return self.score(x)[..., 0], x
 
+    def load(self, planner: GraphPlanner) -> None:
+        """Set the weights to those of a planner of this shape."""
+        self.load_state_dict({name: torch.from_numpy(value) for name, value in planner.weights.items()})
+
     def planner(self, trained: str) -> GraphPlanner:
         """Return the same planner for NumPy. trained: what it was trained on, in words."""
         return GraphPlanner({name: value.detach().cpu().numpy() for name, value in self.state_dict().items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import zlib
@@ -16,6 +17,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.policies.topo_graph import FEATURES, TopoGraph
+from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.questions import Question
 
 FORMAT = 1
@@ -74,7 +76,7 @@ class GraphPlanner:
 
     def __init__(self, weights: Mapping[str, np.ndarray], shape: PlannerShape, trained: str = "") -> None:
         """trained: what the weights were trained on, in words."""
-        self._w, self.shape, self.trained = weights, shape, trained
+        self.weights, self.shape, self.trained = weights, shape, trained
 
     @classmethod
     def load(cls, file: Path = WEIGHTS) -> GraphPlanner:
@@ -97,10 +99,11 @@ class GraphPlanner:
     def save(self, file: Path) -> str:
         """Write the planner with float16 weights; return the SHA-256 of the file."""
         about = {"format": FORMAT, "features": FEATURES, "shape": self.shape._asdict(), "trained": self.trained}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(file, allow_pickle=False, about=json.dumps(about),
-                            **{name: value.astype(np.float16) for name, value in self._w.items()})
-        return sha256(file.read_bytes()).hexdigest()
+        data = io.BytesIO()
+        np.savez_compressed(data, allow_pickle=False, about=json.dumps(about),
+                            **{name: value.astype(np.float16) for name, value in self.weights.items()})
+        write_bytes(file, data.getvalue())
+        return sha256(data.getvalue()).hexdigest()
 
     def scores(self, given: PlannerInput) -> np.ndarray:
         """Return the score of each node, (n,): of going there, of stopping for node 0.
@@ -108,10 +111,10 @@ class GraphPlanner:
         Scores are rounded to thousandths, so that they do not depend on how a machine sums.
         """
         words, said = self._text(given.words)
-        x = given.numbers @ self._w["numbers.weight"].T + self._w["numbers.bias"]
-        x = self._norm("enter", x + _mean(self._w["word.weight"], given.names))
+        x = given.numbers @ self.weights["numbers.weight"].T + self.weights["numbers.bias"]
+        x = self._norm("enter", x + _mean(self.weights["word.weight"], given.names))
         for k in range(self.shape.layers):
-            near = given.paths[None] * self._w[f"graph.{k}.scale"][:, None, None]
+            near = given.paths[None] * self.weights[f"graph.{k}.scale"][:, None, None]
             x = self._norm(f"graph.{k}.norm", x + self._attend(f"graph.{k}", x, x, near))
             x = self._norm(f"cross.{k}.norm", x + self._attend(f"cross.{k}", x, words, said))
             x = self._norm(f"mix.{k}.norm", x + self._mix(f"mix.{k}", x))
@@ -122,7 +125,7 @@ class GraphPlanner:
         """Return the words after the text layers, (WORDS, width), and the bias that hides missing ones."""
         hidden = np.where(words == 0, np.float32(CLOSED), np.float32(0))[None, None]
         hidden[..., 0] = 0  # an empty text has one word to attend to
-        x = self._norm("said", self._w["word.weight"][words] + self._w["place.weight"])
+        x = self._norm("said", self.weights["word.weight"][words] + self.weights["place.weight"])
         for k in range(self.shape.text_layers):
             x = self._norm(f"text.{k}.norm", x + self._attend(f"text.{k}", x, x, hidden))
             x = self._norm(f"spoken.{k}.norm", x + self._mix(f"spoken.{k}", x))
@@ -140,13 +143,13 @@ class GraphPlanner:
         return self._linear(f"{name}.second", np.maximum(self._linear(f"{name}.first", x), 0))
 
     def _linear(self, name: str, x: np.ndarray) -> np.ndarray:
-        found: np.ndarray = x @ self._w[f"{name}.weight"].T + self._w[f"{name}.bias"]
+        found: np.ndarray = x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
         return found
 
     def _norm(self, name: str, x: np.ndarray) -> np.ndarray:
         off = x - x.mean(axis=1, keepdims=True)
         scaled = off / np.sqrt((off * off).mean(axis=1, keepdims=True) + np.float32(1e-5))
-        found: np.ndarray = scaled * self._w[f"{name}.weight"] + self._w[f"{name}.bias"]
+        found: np.ndarray = scaled * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
         return found
 
 
