@@ -77,16 +77,17 @@ class LearnPerceiver:
 class LearnAqNav:
     """Trains the planner of the policy aqnav. Stage 1, imitation: a teacher that knows the shortest way labels the
     decisions that it and the planner meet by turns. Stage 2: imitation and PPO, rewarded by right answers and by stops
-    where the answer is seen. Writes aqnav.npz, which explorer.params.aqnav.planner takes. The same command continues an
-    interrupted run.
+    where the answer is seen. Stage 3: which places' views the answerer gets; the rest of the planner stays. Writes
+    aqnav.npz, which explorer.params.aqnav.planner takes. The same command continues an interrupted run.
     """
 
     out: Path = option(Path("runs/aqnav"), "folder of the run: decisions, checkpoint, curves and planners",
                        metavar="DIR", writes=FOLDER)
-    stage: int = option(1, "1 imitation, 2 rewards", choices=(1, 2))
-    start: Path | None = option(None, "planner (.npz) to begin with (default: random weights; in stage 2 the planner "
-                                "of the package)", metavar="FILE")
-    answers: float = option(0.25, "share of the right answer in the reward of stage 2, 0 to 1", metavar="SHARE")
+    stage: int = option(1, "1 imitation, 2 rewards, 3 keyframes", choices=(1, 2, 3))
+    start: Path | None = option(None, "planner (.npz) to begin with (default: random weights; from stage 2 on the "
+                                "planner of the package)", metavar="FILE")
+    answers: float = option(0.25, "share of right answers, 0 to 1, in the reward of stage 2 and in what is best",
+                            metavar="SHARE")
     questions: str = option("1200", "questions to train on: how many of the houses 0 to 899, or a file of samples",
                             metavar="N|FILE")
     validation: str = option("60", "questions to validate with: how many of the houses 900 to 999, or a file",
@@ -131,14 +132,16 @@ class LearnAqNav:
 
     def _run(self, samples: list[Sample], validation: list[Sample]) -> ImitationRun:
         from eqa_nodes.core.policies.planner import WEIGHTS
+        from eqa_nodes.learn.planner_keyframes import KeyframeRun
         from eqa_nodes.learn.planner_reward import REWARD_RATE, RewardRun
         from eqa_nodes.learn.planner_training import ImitationConfig, ImitationRun
 
         config = ImitationConfig(self.rounds, self.episodes, self.batches, seed=self.seed)
         if self.stage == 1:
             return ImitationRun(self.out, samples, validation, config, self.workers, start=self.start)
-        return RewardRun(self.out, samples, validation, replace(config, rate=REWARD_RATE, answers=self.answers),
-                         self.workers, self.start or WEIGHTS)
+        kind, rate = (RewardRun, REWARD_RATE) if self.stage == 2 else (KeyframeRun, config.rate)
+        return kind(self.out, samples, validation, replace(config, rate=rate, answers=self.answers), self.workers,
+                    self.start or WEIGHTS)
 
     def _asked(self, chosen: str, held_out: bool) -> list[Sample]:
         from eqa_nodes.bench.datasets import open_dataset

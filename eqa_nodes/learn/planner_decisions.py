@@ -120,7 +120,7 @@ def draw(episode: PlacesEpisode, planner: GraphPlanner, answers: float, rng: np.
         if node != 0:
             episode.drive(node)
     stopped = episode.success and (node == 0 or not episode.graph.ghosts)
-    reward = answers * episode.right + (1.0 - answers) * stopped
+    reward = answers * episode.right(planner) + (1.0 - answers) * stopped
     return [*found[:-1], *(one._replace(last=True, reward=reward) for one in found[-1:])]
 
 
@@ -138,8 +138,8 @@ def follow(episode: PlacesEpisode, planner: GraphPlanner) -> EpisodeScore:
         stopped = node == 0
         if not stopped:
             episode.drive(node)
-    return EpisodeScore(episode.spl, episode.success, episode.right, episode.steps, episode.metres, episode.moves,
-                        stopped)
+    return EpisodeScore(episode.spl, episode.success, episode.right(planner), episode.steps, episode.metres,
+                        episode.moves, stopped)
 
 
 def gather(shards: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int]]:

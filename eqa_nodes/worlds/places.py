@@ -27,9 +27,11 @@ from eqa_nodes.core.perception.instances import (
     sightings,
 )
 from eqa_nodes.core.perception.projection import places_of
+from eqa_nodes.core.policies.keyframes import is_chosen, marks_of, places_in
+from eqa_nodes.core.policies.planner import GraphPlanner, input_of
 from eqa_nodes.core.policies.steering import GoalList, ReachableArea
 from eqa_nodes.core.policies.topo_graph import Ghost, GraphBuilder, TopoGraph
-from eqa_nodes.core.types.floor import Action, Allowance, Travelled
+from eqa_nodes.core.types.floor import Action, Allowance, Candidate, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Recalled, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
@@ -91,15 +93,18 @@ class WorldQuestion:
             Situation(self.question, pose, reach.grid, floors.frontiers(), tuple(self._assessments), self._regions),
             reach)
 
-    def answer(self, views: SeenViews) -> Answer:
+    def answer(self, views: SeenViews, marks: Sequence[Candidate] = ()) -> Answer:
         """Return the answer from the views that the agent would choose: relevant ones, best first, and then the newest.
+
+        marks: those of the policy, which may choose places.
         """
-        agent, shown = AgentConfig(), views.since(0)
+        agent, shown, places = AgentConfig(), views.since(0), places_in(marks)
         judged = sorted((a for a in self._assessments if a.relevance >= agent.relevant),
                         key=lambda a: (-a.enough, -a.relevance, a.keyframe_id))
         chosen = dict.fromkeys([*(a.keyframe_id for a in judged), *(view.id for view in reversed(shown))])
-        return self._answerer.answer(self.question, [Recalled(shown[number - 1], 1.0, "")
-                                                     for number in list(chosen)[:agent.recall_limit]])
+        items = [Recalled(shown[number - 1], 1.0, "") for number in chosen]
+        kept = [item for item in items if is_chosen(item.keyframe.pose, places)] or items
+        return self._answerer.answer(self.question, kept[:agent.recall_limit])
 
     def to_viewpoint(self, pose: Pose2) -> float:
         """Return the geodesic distance from a pose to the nearest viewpoint, metres."""
@@ -199,10 +204,12 @@ class PlacesEpisode:
         """Success weighted by the length of the path, if it stopped now."""
         return path_ratio(self._least_m, self.metres) if self.success else 0.0
 
-    @property
-    def right(self) -> bool:
-        """Whether the answer from what was seen until now is fully right by the scorer's rules."""
-        return OfflineJudge().judge(self.sample, self.asked[0].answer(self.views).text).sigma == _PERFECT
+    def right(self, planner: GraphPlanner) -> bool:
+        """Return whether the answer from what was seen, or from the planner's keyframes of it, is fully right."""
+        asked, marks = self.asked[0], tuple[Candidate, ...]()
+        if planner.shape.keys:
+            marks = marks_of(self.graph, planner.keyframes(input_of(self.graph, asked.question)))
+        return OfflineJudge().judge(self.sample, asked.answer(self.views, marks).text).sigma == _PERFECT
 
     def drive(self, node: int) -> None:
         """Drive to a ghost, given by its node, until it was reached or cannot be, and look."""

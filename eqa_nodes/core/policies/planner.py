@@ -16,7 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.policies.topo_graph import FEATURES, TopoGraph
+from eqa_nodes.core.policies.topo_graph import FEATURES, NUMBERS, TopoGraph
 from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.questions import Question
 
@@ -25,6 +25,7 @@ BUCKETS = 2048  # of words; 0 stands for none
 WORDS, NAMED = 48, 4  # words of a text, and of the name of a room
 WEIGHTS = Path(__file__).with_name("weights") / "aqnav.npz"
 CLOSED = -1e4  # added to what cannot be attended to
+VISITED = NUMBERS.index("visited")
 
 
 class PlannerInput(NamedTuple):
@@ -37,12 +38,13 @@ class PlannerInput(NamedTuple):
 
 
 class PlannerShape(NamedTuple):
-    """Sizes of a planner, which its file states."""
+    """Sizes of a planner, which its file states. keys: layers that score keyframes, 0 = it scores none."""
 
     width: int = 64
     heads: int = 4
     text_layers: int = 1
     layers: int = 2
+    keys: int = 0
 
 
 def input_of(graph: TopoGraph, question: Question) -> PlannerInput:
@@ -110,16 +112,33 @@ class GraphPlanner:
 
         Scores are rounded to thousandths, so that they do not depend on how a machine sums.
         """
+        found: np.ndarray = np.round(self._mix("score", self._nodes(given))[:, 0], 3)
+        return found
+
+    def keyframes(self, given: PlannerInput) -> np.ndarray:
+        """Return how likely each visited node shows the room of the answer (TAKS; ExploraQA, 4.3), (n,), 0..1.
+
+        Other nodes have 0. Without `shape.keys` there are no weights for this.
+        """
+        visited = given.numbers[:, VISITED] > 0
+        x, found = self._nodes(given)[visited], np.zeros(len(visited), np.float32)
+        for k in range(self.shape.keys):
+            x = self._norm(f"keys.{k}.norm", x + self._attend(f"keys.{k}", x, x, np.zeros(1, np.float32)))
+            x = self._norm(f"keyed.{k}.norm", x + self._mix(f"keyed.{k}", x))
+        found[visited] = np.round(1.0 / (1.0 + np.exp(-self._mix("key", x)[:, 0])), 3)
+        return found
+
+    def _nodes(self, given: PlannerInput) -> np.ndarray:
+        """Return the nodes after all layers, (n, width)."""
         words, said = self._text(given.words)
-        x = given.numbers @ self.weights["numbers.weight"].T + self.weights["numbers.bias"]
+        x: np.ndarray = given.numbers @ self.weights["numbers.weight"].T + self.weights["numbers.bias"]
         x = self._norm("enter", x + _mean(self.weights["word.weight"], given.names))
         for k in range(self.shape.layers):
             near = given.paths[None] * self.weights[f"graph.{k}.scale"][:, None, None]
             x = self._norm(f"graph.{k}.norm", x + self._attend(f"graph.{k}", x, x, near))
             x = self._norm(f"cross.{k}.norm", x + self._attend(f"cross.{k}", x, words, said))
             x = self._norm(f"mix.{k}.norm", x + self._mix(f"mix.{k}", x))
-        found: np.ndarray = np.round(self._mix("score", x)[:, 0], 3)
-        return found
+        return x
 
     def _text(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the words after the text layers, (WORDS, width), and the bias that hides missing ones."""
