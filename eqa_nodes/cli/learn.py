@@ -11,6 +11,7 @@ from eqa_nodes.cli.options import FOLDER, option
 if TYPE_CHECKING:
     from eqa_nodes.core.types.samples import Sample
     from eqa_nodes.learn.perceiver_run import CurvePoint, PerceiverRun
+    from eqa_nodes.learn.planner_training import ImitationRun
     from eqa_nodes.learn.training import TrainingConfig
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -74,13 +75,19 @@ class LearnPerceiver:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnAqNav:
-    """Trains the planner of the policy aqnav by imitation: a teacher that knows the shortest way labels the decisions
-    that it and the planner meet by turns. Writes aqnav.npz, which explorer.params.aqnav.planner takes. The same command
-    continues an interrupted run.
+    """Trains the planner of the policy aqnav. Stage 1, imitation: a teacher that knows the shortest way labels the
+    decisions that it and the planner meet by turns. Stage 2: imitation and PPO, rewarded by right answers and by stops
+    where the answer is seen. Stage 3: which places' views the answerer gets; the rest of the planner stays. Writes
+    aqnav.npz, which explorer.params.aqnav.planner takes. The same command continues an interrupted run.
     """
 
     out: Path = option(Path("runs/aqnav"), "folder of the run: decisions, checkpoint, curves and planners",
                        metavar="DIR", writes=FOLDER)
+    stage: int = option(1, "1 imitation, 2 rewards, 3 keyframes", choices=(1, 2, 3))
+    start: Path | None = option(None, "planner (.npz) to begin with (default: random weights; from stage 2 on the "
+                                "planner of the package)", metavar="FILE")
+    answers: float = option(0.25, "share of right answers, 0 to 1, in the reward of stage 2 and in what is best",
+                            metavar="SHARE")
     questions: str = option("1200", "questions to train on: how many of the houses 0 to 899, or a file of samples",
                             metavar="N|FILE")
     validation: str = option("60", "questions to validate with: how many of the houses 900 to 999, or a file",
@@ -97,13 +104,10 @@ class LearnAqNav:
         _need("torch", "gymnasium")
         from rich.console import Console
 
-        from eqa_nodes.learn.planner_training import ImitationConfig, ImitationRun
-
         console = Console(highlight=False)
-        config = ImitationConfig(self.rounds, self.episodes, self.batches, seed=self.seed)
         with console.status("choosing questions"):
             samples, validation = self._asked(self.questions, False), self._asked(self.validation, True)
-        run = ImitationRun(self.out, samples, validation, config, self.workers)
+        run = self._run(samples, validation)
         console.print(f"{len(samples)} questions to train on, {len(validation)} to validate with", markup=False)
         board, history = _board(self.out / "tensorboard"), [one.loss for one in run.results]
         try:
@@ -112,9 +116,10 @@ class LearnAqNav:
                 if board is not None:
                     for name, value in one._asdict().items():
                         board.add_scalar(f"aqnav/{name}", value, one.round)
-                line = (f"round {one.round + 1}/{config.rounds}  {one.seconds:5.0f} s  {one.decisions:>6} decisions  "
+                line = (f"round {one.round + 1}/{self.rounds}  {one.seconds:5.0f} s  {one.decisions:>6} decisions  "
                         f"loss {one.loss:.3f} {_curve(history)}  agreed {100 * one.agreed:.0f} %  validation: "
-                        f"SPL {one.spl:.2f}, success {100 * one.success:.0f} %, {one.steps:.0f} steps")
+                        f"SPL {one.spl:.2f}, success {100 * one.success:.0f} %, right {100 * one.right:.0f} %, "
+                        f"{one.steps:.0f} steps")
                 console.print(line, markup=False, soft_wrap=True)
         except KeyboardInterrupt:
             console.print("interrupted: the same command continues after the last round")
@@ -124,6 +129,19 @@ class LearnAqNav:
         console.print(f"written: {run.best_file}; use it with --policy aqnav and the parameter "
                       "params.aqnav.planner of the explorer", markup=False)
         return 0
+
+    def _run(self, samples: list[Sample], validation: list[Sample]) -> ImitationRun:
+        from eqa_nodes.core.policies.planner import WEIGHTS
+        from eqa_nodes.learn.planner_keyframes import KeyframeRun
+        from eqa_nodes.learn.planner_reward import REWARD_RATE, RewardRun
+        from eqa_nodes.learn.planner_training import ImitationConfig, ImitationRun
+
+        config = ImitationConfig(self.rounds, self.episodes, self.batches, seed=self.seed)
+        if self.stage == 1:
+            return ImitationRun(self.out, samples, validation, config, self.workers, start=self.start)
+        kind, rate = (RewardRun, REWARD_RATE) if self.stage == 2 else (KeyframeRun, config.rate)
+        return kind(self.out, samples, validation, replace(config, rate=rate, answers=self.answers), self.workers,
+                    self.start or WEIGHTS)
 
     def _asked(self, chosen: str, held_out: bool) -> list[Sample]:
         from eqa_nodes.bench.datasets import open_dataset

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 from dataclasses import asdict
 from pathlib import Path
 from pickle import UnpicklingError
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.storage.codec import write_bytes
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -41,7 +42,6 @@ def read_checkpoint(file: Path, config: DataclassInstance, device: str | torch.d
 
 def write_checkpoint(file: Path, config: DataclassInstance, **state: Any) -> None:
     """Write a checkpoint; the one before it is there until the new one is complete."""
-    part = file.with_suffix(".part")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    torch.save({"format": FORMAT, "config": asdict(config), **state}, part)
-    os.replace(part, file)
+    data = io.BytesIO()  # a full disk is then an OSError that names the file, and no RuntimeError of torch
+    torch.save({"format": FORMAT, "config": asdict(config), **state}, data)
+    write_bytes(file, data.getvalue())

@@ -25,24 +25,36 @@ from sim_bridge.robots import DEFAULT, robot_of
 
 STOP_M = 1.5  # distance to a viewpoint within which the teacher stops
 MOST_MOVES = 20
+SHARP = 0.5  # scores are divided by this where moves are drawn: the teacher's shares are soft
 _IMAGE = 128, 96  # the map and the labels need no more
 _SOFT_M = 1.0  # a place whose way is longer by this has e times less of the target
 _NOISE = NoiseConfig(0.2, 0.1, 4.5)  # of the labels: "moderate", in every other episode
 
 
 class LabelledDecision(NamedTuple):
-    """A decision: its input, what can be chosen, (n,) bool, and the teacher's share of each node, (n,) float32."""
+    """A decision: its input, what can be chosen, (n,) bool, and the teacher's share of each node, (n,) float32.
+
+    shows: visited nodes from which a thing in the answer's room was seen, (n,) float32; chosen: the node that the
+    planner drew, -1 if it drew none; last, reward: whether the episode ended with it, and what it then got.
+    """
 
     given: PlannerInput
     open: np.ndarray
     wanted: np.ndarray
+    shows: np.ndarray
+    chosen: int = -1
+    last: bool = False
+    reward: float = 0.0
 
 
 class EpisodeScore(NamedTuple):
-    """How an episode ended: SPL, whether it stopped within 3 m, steps, metres, places driven to, whether it stopped."""
+    """How an episode ended: SPL, whether it stopped within 3 m, whether what was seen gives the right answer, steps,
+    metres, places driven to, whether it stopped.
+    """
 
     spl: float
     success: bool
+    right: bool
     steps: int
     metres: float
     moves: int
@@ -52,7 +64,7 @@ class EpisodeScore(NamedTuple):
 class Shard(NamedTuple):
     """Episodes of one process. file: of the decisions; beside: questions about the same scenes, which learn from the
     same drives; teacher: share of the moves that the teacher chooses, in 0..1; planner: chooses the others, None: they
-    are drawn.
+    are drawn. answers: share of the right answer in the reward, for which the planner draws all moves; None: no reward.
     """
 
     file: Path
@@ -61,6 +73,7 @@ class Shard(NamedTuple):
     seed: int
     teacher: float
     planner: Path | None
+    answers: float | None = None
 
 
 def teach(asked: WorldQuestion, pose: Pose2) -> np.ndarray:
@@ -79,8 +92,7 @@ def play(episode: PlacesEpisode, planner: GraphPlanner | None, teacher: float, r
     """Drive an episode until the teacher stops it, and return its decisions, and those of the questions beside it."""
     found: list[LabelledDecision] = []
     while not episode.ended and episode.moves < MOST_MOVES:
-        labelled = [LabelledDecision(input_of(asked.graph, asked.question), asked.graph.open,
-                                     teach(asked, episode.pose)) for asked in episode.asked]
+        labelled = [_labelled(asked, episode) for asked in episode.asked]
         found += labelled
         node = int(labelled[0].wanted.argmax())
         if node == 0:
@@ -93,6 +105,30 @@ def play(episode: PlacesEpisode, planner: GraphPlanner | None, teacher: float, r
     return found
 
 
+def draw(episode: PlacesEpisode, planner: GraphPlanner, answers: float, rng: np.random.Generator
+         ) -> list[LabelledDecision]:
+    """Drive an episode with moves that are drawn from the planner's shares, and return its decisions with the reward.
+
+    reward (ExploraQA, equation 3) = answers * [answer fully right] + (1 - answers) * [stopped within 3 m].
+    """
+    found, node = list[LabelledDecision](), -1
+    while node != 0 and not episode.ended and episode.moves < MOST_MOVES:
+        at = _labelled(episode.asked[0], episode)
+        shares = softmax(np.where(at.open, planner.scores(at.given).astype(np.float64) / SHARP, -np.inf))
+        node = int(rng.choice(len(shares), p=shares))
+        found.append(at._replace(chosen=node))
+        if node != 0:
+            episode.drive(node)
+    stopped = episode.success and (node == 0 or not episode.graph.ghosts)
+    reward = answers * episode.right(planner) + (1.0 - answers) * stopped
+    return [*found[:-1], *(one._replace(last=True, reward=reward) for one in found[-1:])]
+
+
+def _labelled(asked: WorldQuestion, episode: PlacesEpisode) -> LabelledDecision:
+    return LabelledDecision(input_of(asked.graph, asked.question), asked.graph.open, teach(asked, episode.pose),
+                            asked.shows_room(episode.views))
+
+
 def follow(episode: PlacesEpisode, planner: GraphPlanner) -> EpisodeScore:
     """Let the planner drive an episode and stop it, and return how it ended."""
     stopped = False
@@ -102,7 +138,8 @@ def follow(episode: PlacesEpisode, planner: GraphPlanner) -> EpisodeScore:
         stopped = node == 0
         if not stopped:
             episode.drive(node)
-    return EpisodeScore(episode.spl, episode.success, episode.steps, episode.metres, episode.moves, stopped)
+    return EpisodeScore(episode.spl, episode.success, episode.right(planner), episode.steps, episode.metres,
+                        episode.moves, stopped)
 
 
 def gather(shards: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int]]:
@@ -128,7 +165,9 @@ def _play_shard(shard: Shard) -> int:
         for sample in shard.samples:
             noise = replace(_NOISE, seed=int(rng.integers(2**31))) if rng.random() < 0.5 else NoiseConfig()
             beside = [one for one in shard.beside if one.scene == sample.scene and one != sample]
-            decisions += play(_begun(pool, sample, noise, beside), planner, shard.teacher, rng)
+            episode = _begun(pool, sample, noise, beside)
+            decisions += (play(episode, planner, shard.teacher, rng) if planner is None or shard.answers is None else
+                          draw(episode, planner, shard.answers, rng))
     except EqaError as error:
         raise SimulatorError(f"{sample.id}: {error}") from error
     finally:
@@ -158,7 +197,8 @@ def write_decisions(file: Path, decisions: Sequence[LabelledDecision]) -> None:
         "names": [d.given.names.astype(np.int16) for d in decisions],
         "paths": [d.given.paths.astype(np.float16).ravel() for d in decisions],
         "words": [d.given.words.astype(np.int16) for d in decisions],
-        "open": [d.open for d in decisions], "wanted": [d.wanted for d in decisions]}
+        "open": [d.open for d in decisions], "wanted": [d.wanted for d in decisions],
+        "shows": [d.shows for d in decisions], "end": [np.array([(d.chosen, d.last, d.reward)]) for d in decisions]}
     joined = {name: np.concatenate(values) if values else np.zeros(0) for name, values in parts.items()}
     np.savez_compressed(data, allow_pickle=False, counts=np.array([len(d.open) for d in decisions], np.int64), **joined)
     write_bytes(file, data.getvalue())
@@ -175,6 +215,8 @@ def read_decisions(file: Path) -> list[LabelledDecision]:
         words = data["words"].reshape(len(data["counts"]), -1)[k].astype(np.int64)
         given = PlannerInput(data["numbers"][rows].astype(np.float32), data["names"][rows].astype(np.int64),
                              data["paths"][square:square + n * n].reshape(n, n).astype(np.float32), words)
-        found.append(LabelledDecision(given, data["open"][rows], data["wanted"][rows]))
+        chosen, last, reward = data["end"][k].tolist()
+        found.append(LabelledDecision(given, data["open"][rows], data["wanted"][rows], data["shows"][rows],
+                                      int(chosen), bool(last), reward))
         at, square = at + n, square + n * n
     return found

@@ -7,7 +7,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from eqa_nodes.core.policies.planner import BUCKETS, CLOSED, WORDS, GraphPlanner, PlannerInput, PlannerShape
+from eqa_nodes.core.policies.planner import (
+    BUCKETS,
+    CLOSED,
+    VISITED,
+    WORDS,
+    GraphPlanner,
+    PlannerInput,
+    PlannerShape,
+)
 from eqa_nodes.core.policies.topo_graph import FEATURES
 
 
@@ -72,6 +80,10 @@ class PlannerNetwork(nn.Module):
         self.score = _Mix(width, width, 1, within=False)
         nn.init.normal_(self.word.weight, std=0.3)
         nn.init.normal_(self.place.weight, std=0.1)
+        self.keys = nn.ModuleList(_Attention(shape) for _ in range(shape.keys))
+        self.keyed = nn.ModuleList(_Mix(width, 2 * width, width) for _ in range(shape.keys))
+        if shape.keys:
+            self.key = _Mix(width, width, 1, within=False)
 
     def forward(self, batch: PlannerBatch) -> tuple[Tensor, Tensor]:
         """Return the scores of the nodes, (B, n), and the nodes after all layers, (B, n, width)."""
@@ -89,6 +101,19 @@ class PlannerNetwork(nn.Module):
             x = graph(x, x, closed + batch.paths[:, None] * graph.scale[:, None, None])
             x = mix(cross(x, words, missing))
         return self.score(x)[..., 0], x
+
+    def keyframes(self, batch: PlannerBatch, nodes: Tensor) -> Tensor:
+        """Return the scores of keyframes, (B, n), 0..1; only those of visited nodes mean something."""
+        closed = torch.where(batch.numbers[..., VISITED] > 0, 0.0, CLOSED)[:, None, None]
+        for attend, mix in zip(self.keys, self.keyed, strict=True):
+            nodes = mix(attend(nodes, nodes, closed))
+        found: Tensor = self.key(nodes)[..., 0].sigmoid()
+        return found
+
+    def load(self, planner: GraphPlanner) -> None:
+        """Set the weights to those of a planner; layers that it does not have keep theirs."""
+        self.load_state_dict({**self.state_dict(), **{name: torch.from_numpy(value)
+                                                      for name, value in planner.weights.items()}})
 
     def planner(self, trained: str) -> GraphPlanner:
         """Return the same planner for NumPy. trained: what it was trained on, in words."""

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+import numpy as np
+
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.formulas import SUCCESS_RADIUS_M, path_ratio
+from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import BadFrame
@@ -23,11 +27,13 @@ from eqa_nodes.core.perception.instances import (
     sightings,
 )
 from eqa_nodes.core.perception.projection import places_of
+from eqa_nodes.core.policies.keyframes import is_chosen, marks_of, places_in
+from eqa_nodes.core.policies.planner import GraphPlanner, input_of
 from eqa_nodes.core.policies.steering import GoalList, ReachableArea
 from eqa_nodes.core.policies.topo_graph import Ghost, GraphBuilder, TopoGraph
-from eqa_nodes.core.types.floor import Action, Allowance, Travelled
+from eqa_nodes.core.types.floor import Action, Allowance, Candidate, Travelled
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Situation, ViewAssessment
+from eqa_nodes.core.types.questions import Answer, Recalled, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, ViewGeometry
@@ -35,6 +41,7 @@ from eqa_nodes.worlds.questions import viewpoints_of
 from sim_bridge.simulator import EpisodeSetup, Simulator, begin_episode
 
 _DRIVE_S = 600.0  # deadline of a drive, of simulated time; the steps end it before
+_PERFECT = 5  # mark of an answer that is fully right
 
 
 class SeenViews:
@@ -86,6 +93,19 @@ class WorldQuestion:
             Situation(self.question, pose, reach.grid, floors.frontiers(), tuple(self._assessments), self._regions),
             reach)
 
+    def answer(self, views: SeenViews, marks: Sequence[Candidate] = ()) -> Answer:
+        """Return the answer from the views that the agent would choose: relevant ones, best first, and then the newest.
+
+        marks: those of the policy, which may choose places.
+        """
+        agent, shown, places = AgentConfig(), views.since(0), places_in(marks)
+        judged = sorted((a for a in self._assessments if a.relevance >= agent.relevant),
+                        key=lambda a: (-a.enough, -a.relevance, a.keyframe_id))
+        chosen = dict.fromkeys([*(a.keyframe_id for a in judged), *(view.id for view in reversed(shown))])
+        items = [Recalled(shown[number - 1], 1.0, "") for number in chosen]
+        kept = [item for item in items if is_chosen(item.keyframe.pose, places)] or items
+        return self._answerer.answer(self.question, kept[:agent.recall_limit])
+
     def to_viewpoint(self, pose: Pose2) -> float:
         """Return the geodesic distance from a pose to the nearest viewpoint, metres."""
         spot = pose.x, pose.y
@@ -93,6 +113,20 @@ class WorldQuestion:
             z = self.sample.start_height_m or 0.0
             self._known[spot] = min(self._simulator.geodesic((*spot, z), place) for place in viewpoints_of(self.sample))
         return self._known[spot]
+
+    def shows_room(self, views: SeenViews) -> np.ndarray:
+        """Return 1 for each visited node from which a thing in the answer's room was seen, (n,) float32.
+
+        Privileged. All are 0 where the sample does not name its targets.
+        """
+        labels, targets = self._simulator.labels(), self.sample.metadata.get("targets", ())
+        rooms = {labels[i].room for i in (targets if isinstance(targets, list | tuple) else ())
+                 if isinstance(i, int) and i in labels}
+        found, at = np.zeros(len(self.graph.open), np.float32), np.array(self.graph.visited)
+        for view in views.since(0):
+            if any(sighting.label.room in rooms - {""} for sighting in view.sightings):
+                found[1 + int(np.hypot(*(at - view.pose[:2]).T).argmin())] = 1.0
+        return found
 
     def to_go(self) -> list[float]:
         """Return for each ghost the metres to it and on to the nearest viewpoint."""
@@ -103,7 +137,8 @@ class PlacesEpisode:
     """One question, at each moment with the graph of the places that can be chosen.
 
     asked: the question, and after it others about the same scene, for which the same views are assessed and the same
-    places known; steps, metres: since the start; ended: whether the last step was used, or no place is left.
+    places known; views: what was seen; steps, metres: since the start; ended: whether the last step was used, or no
+    place is left.
     """
 
     def __init__(self, simulator: Simulator, sample: Sample, robot: RobotModel, max_steps: int = 300,
@@ -113,7 +148,7 @@ class PlacesEpisode:
         Raises BadPose, UnknownScene, BadQuestion.
         """
         self.sample, self._simulator, self._robot, self._leg_m = sample, simulator, robot, leg_m
-        self._floors, self._views, self._targets = MultiFloorMapper(robot=robot), SeenViews(noise), GoalList()
+        self._floors, self.views, self._targets = MultiFloorMapper(robot=robot), SeenViews(noise), GoalList()
         self._navigator = AtomicNavigator(self._act, self._floors.grid, robot=robot, now=self._now,
                                           pose=lambda: self.pose, travelled=self._travelled)
         self._step = begin_episode(simulator, EpisodeSetup.of(sample, robot))
@@ -169,6 +204,13 @@ class PlacesEpisode:
         """Success weighted by the length of the path, if it stopped now."""
         return path_ratio(self._least_m, self.metres) if self.success else 0.0
 
+    def right(self, planner: GraphPlanner) -> bool:
+        """Return whether the answer from what was seen, or from the planner's keyframes of it, is fully right."""
+        asked, marks = self.asked[0], tuple[Candidate, ...]()
+        if planner.shape.keys:
+            marks = marks_of(self.graph, planner.keyframes(input_of(self.graph, asked.question)))
+        return OfflineJudge().judge(self.sample, asked.answer(self.views, marks).text).sigma == _PERFECT
+
     def drive(self, node: int) -> None:
         """Drive to a ghost, given by its node, until it was reached or cannot be, and look."""
         for asked in self.asked:
@@ -185,7 +227,7 @@ class PlacesEpisode:
         self._reach = ReachableArea(self._floors.grid(), self.pose, self._robot.radius_m)
         self._targets.review(self.pose)
         for asked in self.asked:
-            asked.look(self._views, self.pose, self._floors, self._reach)
+            asked.look(self.views, self.pose, self._floors, self._reach)
 
     def _act(self, action: Action) -> ActOutcome:
         if action is not Action.OBSERVE:
@@ -198,7 +240,7 @@ class PlacesEpisode:
             self._floors.integrate(self._step.frame)
         except BadFrame:  # counted by the mapper, as in the chain
             return
-        self._views.take(self._step.frame, self._simulator.labels())
+        self.views.take(self._step.frame, self._simulator.labels())
 
     def _allowance(self) -> Allowance:
         return Allowance(steps=self._max_steps - self.steps)

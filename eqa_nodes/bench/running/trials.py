@@ -191,8 +191,9 @@ def mark_of(sample: Sample, text: str) -> float:
 
 
 BASELINES, WHOLE = ("frontier", "express-frontier", "fine-eqa"), "best"
-# Our own policy with one part disabled: {name of the arm: parameters of the explorer}.
+# Our own policy with one part disabled, or added: {name of the arm: parameters of the explorer}.
 ABLATIONS: Mapping[str, Mapping[str, object]] = {
+    "best+": {"params.best.learned": 0.5},
     "best, no rooms": {"params.best.rooms": False},
     "best, no looks": {"params.best.looks": False},
     "best, no second look": {"params.best.confirm": False},
@@ -225,7 +226,7 @@ COLUMNS = (
     MetricColumn("calls", 1, 1, lambda trial: float(trial.calls)),
     MetricColumn("images", 1, 1, lambda trial: float(trial.images)),
     MetricColumn("tokens", 1, 0, lambda trial: float(trial.score.tokens)))
-PAIRED = ("E_path %", "EXPRESS C %", "C %")
+PAIRED = ("E_path %", "EXPRESS C %", "C %", "E steps %")
 
 
 class ArmRow(NamedTuple):
@@ -256,11 +257,11 @@ def arm_rows(trials: Sequence[Trial]) -> list[ArmRow]:
     return [_row(group) for group in _by_arm(trials).values()]
 
 
-def pairs(trials: Sequence[Trial]) -> list[ArmComparison]:
-    """Compare every policy with the baselines, and every ablation with the whole policy, under the same noise."""
+def pairs(trials: Sequence[Trial], against: Sequence[str] = BASELINES) -> list[ArmComparison]:
+    """Compare every policy with some, and every ablation with the whole policy, under the same noise."""
     arms = _by_arm(trials)
     return [_pair(arms[noise, name], arms[noise, other]) for noise, name in arms
-            for other in ((WHOLE,) if name in ABLATIONS else BASELINES) if other != name and (noise, other) in arms]
+            for other in ((WHOLE,) if name in ABLATIONS else against) if other != name and (noise, other) in arms]
 
 
 def _by_arm(trials: Sequence[Trial]) -> dict[tuple[str, str], list[Trial]]:
@@ -309,13 +310,13 @@ def ratio_of_means(a: Sequence[float | None], b: Sequence[float | None], seed: i
     return MeanInterval(mean, float(low), float(high), len(both), excluded)
 
 
-def tables(trials: Sequence[Trial]) -> str:
-    """Return all tables as Markdown."""
+def tables(trials: Sequence[Trial], against: Sequence[str] = BASELINES) -> str:
+    """Return all tables as Markdown. against: the arms that the others are compared with."""
     parts = []
     for noise in dict.fromkeys(t.noise for t in trials):
         rows = [r for r in arm_rows(trials) if r.noise == noise]
         parts.append(f"### Noise: {noise}\n\n{_means(rows)}")
-        found = [p for p in pairs(trials) if p.noise == noise]
+        found = [p for p in pairs(trials, against) if p.noise == noise]
         if found:
             parts.append(_differences(found))
     return "\n".join(parts)

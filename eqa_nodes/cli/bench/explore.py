@@ -24,13 +24,16 @@ class Explore:
     """
 
     policies: tuple[str, ...] = option(tuple(POLICIES.builtin),
-                                       "policies, or named agents, under the first noise (default: all policies)",
+                                       "policies, or named agents, under the first noise (default: all policies); "
+                                       "best+ is best with the planner of aqnav, aqnav=FILE is aqnav with another one",
                                        type=names_of, metavar="NAME,..")
     noisy: tuple[str, ...] = option(("frontier", "fine-eqa", "best"), "policies also under the other noises",
                                     type=names_of, metavar="NAME,..")
+    against: tuple[str, ...] = option((), "policies that the others are compared with, question by question (default: "
+                                      "frontier, express-frontier, fine-eqa)", type=names_of, metavar="NAME,..")
     noise: tuple[str, ...] = option(("moderate", "none", "heavy"), "noise of the labels", type=names_of,
                                     metavar="NAME,..")
-    ablations: bool = flag("also run the policy best with each of its parts disabled")
+    ablations: bool = flag("also run the policy best with each of its parts disabled, and best+")
     dataset: str = option("house", "house, or house-multi: questions over two rooms", choices=("house", "house-multi"))
     split: str = option("test", "part of the houses", choices=("train", "validation", "test"))
     questions: int = option(200, "how many questions", metavar="N")
@@ -50,7 +53,7 @@ class Explore:
         from rich.console import Console
 
         from eqa_nodes.bench.datasets import open_dataset
-        from eqa_nodes.bench.running.trials import tables
+        from eqa_nodes.bench.running.trials import BASELINES, tables
         from eqa_nodes.cli.bench.trials import IMAGE, run_with_bar, who_answers
         from eqa_nodes.cli.options import run_folder
         from eqa_nodes.core.storage.codec import write_bytes
@@ -65,7 +68,7 @@ class Explore:
         head = (f"{len(samples)} questions of {len({s.scene for s in samples})} {self.split} houses (seed "
                 f"{self.seed}) that need exploration; answerer {who_answers(self.answerer)}, {IMAGE[0]} x {IMAGE[1]} "
                 f"image, {limit}; 95 % intervals over questions.\n\n")
-        text = head + tables(trials)
+        text = head + tables(trials, self.against or BASELINES)
         write_bytes(out / TABLE, text.encode())
         Console().print(f"{text}\ntables: {out / TABLE}", soft_wrap=True, markup=False)
         return 1 if any(trial.score.status == "failed" for trial in trials) else 0
@@ -79,7 +82,7 @@ class Explore:
 
         first = [*self.policies, *(ABLATIONS if self.ablations else ())]
         for name in (*first, *self.noisy):
-            if name not in POLICIES and name not in ABLATIONS and name not in AGENTS:
+            if not name.startswith("aqnav=") and name not in POLICIES and name not in ABLATIONS and name not in AGENTS:
                 raise ConfigError(unknown("policy or agent", name, (*POLICIES, *ABLATIONS, *AGENTS)))
         noises = ("none",) if asks_model(self.answerer) else self.noise
         return list(dict.fromkeys([*((name, noises[0]) for name in first),
@@ -92,9 +95,11 @@ class Explore:
         from eqa_nodes.config.named_agents import agent_of, agent_parameters
         from eqa_nodes.core.components import AGENTS, POLICIES
 
-        explorer = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
+        policy, _, planner = name.partition("=")
+        explorer: dict[str, object] = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {
+            "policy": policy, **({"params.aqnav.planner": planner} if planner else {})}
         chosen: Parameters = {"explorer": explorer}
-        if name in AGENTS and name not in POLICIES:
+        if name in AGENTS and policy not in POLICIES:
             agent = agent_of(name)
             chosen = agent_parameters(name, self.answerer, agent.k_active)
             chosen.setdefault("explorer", {})["policy"] = agent.policy

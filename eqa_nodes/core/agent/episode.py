@@ -133,8 +133,10 @@ class Episode:
 
     def _decide(self) -> Decision:
         self.report("exploring")
-        return self.driver.within_area(self.policy.decide(self.question, self.answers.views.in_order(),
-                                                          self.strategy.regions, self.strategy.advice))
+        decision = self.policy.decide(self.question, self.answers.views.in_order(), self.strategy.regions,
+                                      self.strategy.advice)
+        self.answers.views.choose(decision.marks)
+        return self.driver.within_area(decision)
 
     def _follow(self, decision: Decision) -> None:
         """Drive; at the end of a promising drive that a model decided, turn to floor that the robot has not seen.

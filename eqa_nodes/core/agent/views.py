@@ -13,7 +13,9 @@ from eqa_nodes.core.language.understanding import targets
 from eqa_nodes.core.memory.diversity import recall_diverse
 from eqa_nodes.core.memory.keyframes import spread
 from eqa_nodes.core.memory.times import about_time, dated, time_phrase
+from eqa_nodes.core.policies.keyframes import is_chosen, places_in
 from eqa_nodes.core.protocols import adviser_of
+from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Question, Recalled, RecallQuery, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
@@ -37,6 +39,7 @@ class ViewAssessments:
         self._newest = 0
         self._relevant: dict[int, Keyframe] = {}
         self._by_id: dict[int, ViewAssessment] = {}
+        self._places: tuple[Candidate, ...] = ()
 
     @property
     def best(self) -> float:
@@ -108,10 +111,15 @@ class ViewAssessments:
         if self._calibrated and views and self.judged_one_by_one:
             self._ledger.asked(lambda question: self._take(question, views), None)
 
+    def choose(self, marks: Sequence[Candidate]) -> None:
+        """Take a policy's choice of places whose views the answerer gets; without one it gets those of all places."""
+        self._places = places_in(marks)
+
     def items(self) -> list[Recalled]:
         """Return the views that were judged relevant, best first, then what memory recalls for the question's words.
 
-        The newest relevant view is always included: it may be the second look that was made to confirm the answer.
+        The newest relevant view is always included: it may be the second look that was made to confirm the answer. If
+        the policy chose places, views from others are left out, unless no view would be left.
         """
         most = self._config.recall_limit if self.judged_one_by_one else self._config.pictures
         proof = self._of_each_target(self.proof()) if targets(self._question.text) else self.proof()
@@ -120,7 +128,7 @@ class ViewAssessments:
             proof.insert(most - 1, self._relevant[newest])
         items = [Recalled(view, self._by_id[view.id].enough, "judged relevant") for view in proof]
         items += [item for item in self._recalled(most) if item.keyframe.id not in self._relevant]
-        return items[:most]
+        return ([item for item in items if is_chosen(item.keyframe.pose, self._places)] or items)[:most]
 
     def _of_each_target(self, proof: Sequence[Keyframe]) -> list[Keyframe]:
         """Return the views in turns over the rooms, the best view of each room first, so that all rooms are covered."""

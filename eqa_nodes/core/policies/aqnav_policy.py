@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.policies.keyframes import BETA, marks_of
 from eqa_nodes.core.policies.planner import GraphPlanner, best_of, input_of, softmax
 from eqa_nodes.core.policies.steering import AnswersAtOnce, ReachableArea, ScoredPlace, decision_for, lower_score
-from eqa_nodes.core.policies.topo_graph import GraphBuilder
-from eqa_nodes.core.ranges import Counted, Positive, check_ranges
+from eqa_nodes.core.policies.topo_graph import GraphBuilder, TopoGraph
+from eqa_nodes.core.ranges import Counted, Positive, Share, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision
@@ -27,6 +28,8 @@ class AqNavConfig:
     leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
     moves: Counted = setting(15, "Number of places after which it stops where stopping scored best.")
     stop: float = setting(0.0, "Added to the score of stopping: the agent also ends a search when an answer is sure.")
+    beta: Share = setting(BETA, "Score (0 to 1) from which the views of a visited place are keyframes, if the planner "
+                          "scores them: the answerer then gets no others.")
     planner: str = setting("", "File of a planner that `eqa learn aqnav` wrote, empty for that of the package.")
 
     def __post_init__(self) -> None:
@@ -44,6 +47,8 @@ class AqNavPolicy(AnswersAtOnce):
     """Drives to the ghost that the planner scores best, and decides again when it got there; stops if that scores best.
 
     Scores in reasons and candidates are shares of all choices, 0..1.
+
+    A planner of the third stage also marks the places whose views the answerer gets (core/policies/keyframes.py).
 
     After `moves` places it goes back to where stopping scored best, as the paper's navigator does.
     """
@@ -68,7 +73,12 @@ class AqNavPolicy(AnswersAtOnce):
         reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         ended = self._builder.targets.review(situation.pose)
         graph = self._builder.update(situation, reach)
-        scores = self._planner.scores(input_of(graph, situation.question))
+        given = input_of(graph, situation.question)
+        marks = marks_of(graph, self._planner.keyframes(given), self._c.beta) if self._planner.shape.keys else ()
+        return self._decided(situation, reach, graph, self._planner.scores(given), ended)._replace(marks=marks)
+
+    def _decided(self, situation: Situation, reach: ReachableArea, graph: TopoGraph, scores: np.ndarray, ended: str
+                 ) -> Decision:
         scores[0] += self._c.stop
         shares = softmax(np.where(graph.open, scores, -np.inf)).round(3)
         options = [ScoredPlace(ghost.place, float(share), "frontier" if ghost.frontier else "floor", "a place")

@@ -13,6 +13,7 @@ from eqa_nodes.core.mapping.doorways import Doorway, find_doorways
 from eqa_nodes.core.policies.advised import advised_value, apart, pointed_at, spread, unvisited_floor
 from eqa_nodes.core.policies.belief import TRANSIT, RoomBelief, rank_of
 from eqa_nodes.core.policies.frontier_policy import none_left
+from eqa_nodes.core.policies.planner import GraphPlanner, input_of
 from eqa_nodes.core.policies.steering import (
     GoalList,
     ReachableArea,
@@ -29,6 +30,7 @@ from eqa_nodes.core.policies.steering import (
     unexplored_area,
     viewpoint,
 )
+from eqa_nodes.core.policies.topo_graph import GraphBuilder
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
@@ -108,6 +110,8 @@ class BestConfig:
         "promising; 0 = never.")
     gain_m: Positive = setting(12.0,
         "Maximum length of a drive to look again, in metres, per unit of doubt that is left (where a model is asked).")
+    learned: NotNegative = setting(0.0,
+        "Weight of the scores that the trained planner of aqnav gives to places; 0 = none.")
     straight: bool = setting(False, "Use straight-line distances instead of path lengths, for ablations.")
 
 
@@ -125,6 +129,9 @@ class BestPolicy:
     c), w being the model's weight, so that only a likelier place counts unless weights are close or one path is much
     longer. At the end of a promising drive it turns to floor that it has not seen (`decide` without advice).
 
+    With `learned`, the values of all options are multiplied by e^(learned * s), s being the score that the planner of
+    aqnav gives to the nearest place of its graph, and then scaled so that their sum stays the same.
+
     Before an answer is given, the robot drives to the nearest viewpoint with the object in full view, to confirm it and
     reject look-alikes (`confirm`). Weak evidence, seen from afar or unclear, is a candidate too.
     """
@@ -134,12 +141,14 @@ class BestPolicy:
     def __init__(self, config: BestConfig | None = None, robot: RobotModel = RobotModel()) -> None:
         self._c, self._radius_m = config or BestConfig(), robot.radius_m
         self._all_round = robot.looks_for_stairs > 0
+        self._planner = GraphPlanner.load() if self._c.learned > 0 else None
         self._turn_m = math.pi / robot.turn_rad * robot.move_m  # a half turn takes as many steps as this drive
         self.reset(0)
 
     def reset(self, seed: int) -> None:
         """Reset for a new question."""
         self._targets, self._belief = GoalList(), RoomBelief()
+        self._graph = GraphBuilder(self._targets)
         self._confirmed: list[Pose2] = []
         self._visited: list[tuple[float, float]] = []
         self._turned: list[Pose2] = []
@@ -210,6 +219,7 @@ class BestPolicy:
             reason = f"looks round: {100 * chosen.value:.0f} % to see the answer, best of {len(options)}"
             decision = decision_for(situation.pose, reason, chosen, options, less_worth, chances=True, shown=by_place)
             return decision._replace(marks=marks, look_around=True)
+        self._graph.moves += chosen is not kept
         goal = self._targets.aim(chosen.place, reach, self._c.advised_leg_m if advised else self._c.leg_m)
         goal = _facing(goal, situation, chosen.kind) if advised and same(goal, chosen.place.pose) else goal
         self._closer += [(option.x, option.y) for option, own in self._listed
@@ -385,7 +395,23 @@ class BestPolicy:
         options = [option for _, option in self._frontier_options(situation, reach)]
         if self._c.looks:
             options += self._looks(situation, reach)
-        return [o for o in options if o.score > 0]
+        options = [o for o in options if o.score > 0]
+        return options if self._planner is None else self._learned(self._planner, situation, reach, options)
+
+    def _learned(self, planner: GraphPlanner, situation: Situation, reach: ReachableArea,
+                 options: list[ScoredPlace]) -> list[ScoredPlace]:
+        """Return the options with values that the planner corrected."""
+        graph = self._graph.update(situation, reach)
+        if not options or not graph.ghosts:
+            return options
+        scores = planner.scores(input_of(graph, situation.question))[graph.first:]
+        at = np.array([ghost.place.pose[:2] for ghost in graph.ghosts])
+        near = [int(np.hypot(*(at - option.place.pose[:2]).T).argmin()) for option in options]
+        factors = np.exp(self._c.learned * (scores[near] - scores.max()).astype(np.float64))
+        values = np.array([option.value for option in options])
+        factors *= values.sum() / (values * factors).sum()
+        return [option._replace(value=min(1.0, option.value * factor), score=option.score * factor)
+                for option, factor in zip(options, factors.tolist(), strict=True)]
 
     def _frontier(self, situation: Situation, frontier: Frontier, place: ReachablePose) -> ScoredPlace:
         chance, what = self._chance(situation, frontier)

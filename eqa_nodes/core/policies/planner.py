@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import zlib
@@ -15,7 +16,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.policies.topo_graph import FEATURES, TopoGraph
+from eqa_nodes.core.policies.topo_graph import FEATURES, NUMBERS, TopoGraph
+from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.questions import Question
 
 FORMAT = 1
@@ -23,6 +25,7 @@ BUCKETS = 2048  # of words; 0 stands for none
 WORDS, NAMED = 48, 4  # words of a text, and of the name of a room
 WEIGHTS = Path(__file__).with_name("weights") / "aqnav.npz"
 CLOSED = -1e4  # added to what cannot be attended to
+VISITED = NUMBERS.index("visited")
 
 
 class PlannerInput(NamedTuple):
@@ -35,12 +38,13 @@ class PlannerInput(NamedTuple):
 
 
 class PlannerShape(NamedTuple):
-    """Sizes of a planner, which its file states."""
+    """Sizes of a planner, which its file states. keys: layers that score keyframes, 0 = it scores none."""
 
     width: int = 64
     heads: int = 4
     text_layers: int = 1
     layers: int = 2
+    keys: int = 0
 
 
 def input_of(graph: TopoGraph, question: Question) -> PlannerInput:
@@ -74,7 +78,7 @@ class GraphPlanner:
 
     def __init__(self, weights: Mapping[str, np.ndarray], shape: PlannerShape, trained: str = "") -> None:
         """trained: what the weights were trained on, in words."""
-        self._w, self.shape, self.trained = weights, shape, trained
+        self.weights, self.shape, self.trained = weights, shape, trained
 
     @classmethod
     def load(cls, file: Path = WEIGHTS) -> GraphPlanner:
@@ -97,32 +101,50 @@ class GraphPlanner:
     def save(self, file: Path) -> str:
         """Write the planner with float16 weights; return the SHA-256 of the file."""
         about = {"format": FORMAT, "features": FEATURES, "shape": self.shape._asdict(), "trained": self.trained}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(file, allow_pickle=False, about=json.dumps(about),
-                            **{name: value.astype(np.float16) for name, value in self._w.items()})
-        return sha256(file.read_bytes()).hexdigest()
+        data = io.BytesIO()
+        np.savez_compressed(data, allow_pickle=False, about=json.dumps(about),
+                            **{name: value.astype(np.float16) for name, value in self.weights.items()})
+        write_bytes(file, data.getvalue())
+        return sha256(data.getvalue()).hexdigest()
 
     def scores(self, given: PlannerInput) -> np.ndarray:
         """Return the score of each node, (n,): of going there, of stopping for node 0.
 
         Scores are rounded to thousandths, so that they do not depend on how a machine sums.
         """
+        found: np.ndarray = np.round(self._mix("score", self._nodes(given))[:, 0], 3)
+        return found
+
+    def keyframes(self, given: PlannerInput) -> np.ndarray:
+        """Return how likely each visited node shows the room of the answer (TAKS; ExploraQA, 4.3), (n,), 0..1.
+
+        Other nodes have 0. Without `shape.keys` there are no weights for this.
+        """
+        visited = given.numbers[:, VISITED] > 0
+        x, found = self._nodes(given)[visited], np.zeros(len(visited), np.float32)
+        for k in range(self.shape.keys):
+            x = self._norm(f"keys.{k}.norm", x + self._attend(f"keys.{k}", x, x, np.zeros(1, np.float32)))
+            x = self._norm(f"keyed.{k}.norm", x + self._mix(f"keyed.{k}", x))
+        found[visited] = np.round(1.0 / (1.0 + np.exp(-self._mix("key", x)[:, 0])), 3)
+        return found
+
+    def _nodes(self, given: PlannerInput) -> np.ndarray:
+        """Return the nodes after all layers, (n, width)."""
         words, said = self._text(given.words)
-        x = given.numbers @ self._w["numbers.weight"].T + self._w["numbers.bias"]
-        x = self._norm("enter", x + _mean(self._w["word.weight"], given.names))
+        x: np.ndarray = given.numbers @ self.weights["numbers.weight"].T + self.weights["numbers.bias"]
+        x = self._norm("enter", x + _mean(self.weights["word.weight"], given.names))
         for k in range(self.shape.layers):
-            near = given.paths[None] * self._w[f"graph.{k}.scale"][:, None, None]
+            near = given.paths[None] * self.weights[f"graph.{k}.scale"][:, None, None]
             x = self._norm(f"graph.{k}.norm", x + self._attend(f"graph.{k}", x, x, near))
             x = self._norm(f"cross.{k}.norm", x + self._attend(f"cross.{k}", x, words, said))
             x = self._norm(f"mix.{k}.norm", x + self._mix(f"mix.{k}", x))
-        found: np.ndarray = np.round(self._mix("score", x)[:, 0], 3)
-        return found
+        return x
 
     def _text(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the words after the text layers, (WORDS, width), and the bias that hides missing ones."""
         hidden = np.where(words == 0, np.float32(CLOSED), np.float32(0))[None, None]
         hidden[..., 0] = 0  # an empty text has one word to attend to
-        x = self._norm("said", self._w["word.weight"][words] + self._w["place.weight"])
+        x = self._norm("said", self.weights["word.weight"][words] + self.weights["place.weight"])
         for k in range(self.shape.text_layers):
             x = self._norm(f"text.{k}.norm", x + self._attend(f"text.{k}", x, x, hidden))
             x = self._norm(f"spoken.{k}.norm", x + self._mix(f"spoken.{k}", x))
@@ -140,13 +162,13 @@ class GraphPlanner:
         return self._linear(f"{name}.second", np.maximum(self._linear(f"{name}.first", x), 0))
 
     def _linear(self, name: str, x: np.ndarray) -> np.ndarray:
-        found: np.ndarray = x @ self._w[f"{name}.weight"].T + self._w[f"{name}.bias"]
+        found: np.ndarray = x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
         return found
 
     def _norm(self, name: str, x: np.ndarray) -> np.ndarray:
         off = x - x.mean(axis=1, keepdims=True)
         scaled = off / np.sqrt((off * off).mean(axis=1, keepdims=True) + np.float32(1e-5))
-        found: np.ndarray = scaled * self._w[f"{name}.weight"] + self._w[f"{name}.bias"]
+        found: np.ndarray = scaled * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
         return found
 
 

@@ -107,7 +107,7 @@ class TopoGraph(NamedTuple):
 
     numbers: (n, FEATURES) float32; names: for each node, the room that it is probably in, "" unknown; paths: (n, n)
     float32, length of the path along the graph / 30 m; open: (n,) bool, what can be chosen: node 0 and the ghosts.
-    ghosts: the ghosts, in the order of their nodes.
+    ghosts: the ghosts, in the order of their nodes; visited: x, y of the visited places, likewise.
     """
 
     numbers: np.ndarray
@@ -115,6 +115,7 @@ class TopoGraph(NamedTuple):
     paths: np.ndarray
     open: np.ndarray
     ghosts: tuple[Ghost, ...]
+    visited: tuple[tuple[float, float], ...]
 
     @property
     def first(self) -> int:
@@ -228,7 +229,7 @@ class GraphBuilder:
         open_ = np.arange(n) >= first
         open_[0] = True
         return TopoGraph(np.clip(rows, -3.0, 3.0).astype(np.float32), names, self._paths(spots, first, first - 1),
-                         open_, tuple(ghosts))
+                         open_, tuple(ghosts), tuple((node.x, node.y) for node in visited))
 
     def _way(self, reach: ReachableArea, node: VisitedNode) -> float:
         place = reach.place(node.x, node.y, 0.0)

@@ -28,6 +28,7 @@ from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.house.world import storeyed
 from tests.fixtures.courses import SAMPLES, Course, course, parameters
+from tests.fixtures.planners import with_keyframes
 
 LIMITS, CLIMB = Limits(steps=40), Limits(steps=125)
 
@@ -97,6 +98,20 @@ def test_a_process_a_node_with_any_policy_limits_and_delays(
     assert 0 < receipt.steps <= (limits.steps or math.inf) and receipt.metres <= (limits.metres or math.inf) + 1e-6
     assert receipt.limit in there.answer.message
     assert not limits.area or all(is_inside(limits.area, pose.x, pose.y) for _, pose in there.trace.poses)
+
+
+def test_learned_values_and_keyframes_are_the_same_through_the_graph(tmp_path: Path) -> None:
+    with_keyframes().save(tmp_path / "aqnav.npz")
+    for name, chosen in (("keyframes", {"policy": "aqnav", "params.aqnav.planner": str(tmp_path / "aqnav.npz")}),
+                         ("learned", {"policy": "best", "params.best.learned": 0.5})):
+        here, there = (parameters(tmp_path / place / name, {"explorer": chosen}) for place in ("here", "there"))
+        with closing(InProcessRunner(here, LIMITS)) as runner:
+            found = runner.run(SAMPLES[0])
+        with closing(GraphRunner(tmp_path / "there" / name, there, LIMITS)) as graph:
+            again = graph.run(SAMPLES[0])
+        assert course(again) == course(found) and again.answer.evidence == found.answer.evidence
+        marked = [mark.label for decision in found.trace.decisions for mark in decision.marks]
+        assert ("keyframe" in marked or "no keyframe" in marked) == (name == "keyframes")
 
 
 def test_stairs_are_taken_the_same_way_through_the_graph(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.running.trials import COLUMNS, PAIRED, Trial, arm_rows, pairs, ratio_of_means, tables
+from eqa_nodes.cli.bench.explore import Explore
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from sim_bridge.house.world import world
 from sim_bridge.registry import Truth
@@ -86,3 +88,19 @@ def test_the_last_view_is_grounded_as_far_as_it_shows_the_targets() -> None:
     unseen = next(t for t in place.house.objects if t.id not in place.visible_pixels(seen[0]))
     assert truth.grounding("house:3", [obj.id, unseen.id], seen[0]) == 0.5
     assert truth.grounding("toy:room", [1], seen[0]) is None and truth.grounding("house:3", [], seen[0]) is None
+
+
+def test_policies_can_be_held_against_others() -> None:
+    trials = [trial("a", arm) for arm in ("frontier", "aqnav", "aqnav=other.npz", "best", "best+")]
+    assert [(p.name, p.against) for p in pairs(trials, ("aqnav",))] == [
+        ("frontier", "aqnav"), ("aqnav=other.npz", "aqnav"), ("best", "aqnav"), ("best+", "best")]
+    assert "| aqnav=other.npz | aqnav |" in tables(trials, ("aqnav",))
+
+
+def test_arms_may_have_another_planner_or_a_part_more() -> None:
+    command = Explore(policies=("aqnav=other.npz", "best+", "aqnav"))
+    other, more, own = (command._arm(*pair).parameters["explorer"] for pair in command._chosen()[:3])
+    assert other["policy"] == "aqnav" and other["params.aqnav.planner"] == "other.npz"
+    assert more["policy"] == "best" and more["params.best.learned"] == 0.5 and "params.aqnav.planner" not in own
+    with pytest.raises(ConfigError, match="unknown policy or agent 'topo=x'"):
+        Explore(policies=("topo=x",))._chosen()

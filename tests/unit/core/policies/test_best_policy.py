@@ -12,6 +12,7 @@ from eqa_nodes.core.policies import best_policy
 from eqa_nodes.core.policies.advised import advised_value, apart, pointed_at, spread, unvisited_floor
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_policy import BestConfig, BestPolicy
+from eqa_nodes.core.policies.planner import GraphPlanner, PlannerInput, PlannerShape
 from eqa_nodes.core.policies.steering import (
     ReachableArea,
     ReachablePose,
@@ -20,6 +21,7 @@ from eqa_nodes.core.policies.steering import (
     in_front_of,
     viewpoint,
 )
+from eqa_nodes.core.policies.topo_graph import NUMBERS
 from eqa_nodes.core.types.floor import (
     LOOK_ROUND,
     POINTED,
@@ -634,3 +636,22 @@ def test_at_the_end_of_a_drive_it_faces_what_the_model_named_near_there(target: 
     towards = math.atan2(target[1] - decision.goal.y, target[0] - decision.goal.x)
     assert (abs(wrap(decision.goal.yaw - towards)) < 0.01) == faces
     assert (decision.candidates[0].x, decision.candidates[0].y) == (west.x, west.y), "the place as the model saw it"
+
+
+def test_learned_scores_move_the_values_to_where_the_planner_would_go() -> None:
+    class East(GraphPlanner):
+        def scores(self, given: PlannerInput) -> np.ndarray:
+            return -4.0 * given.numbers[:, NUMBERS.index("sine")]  # the robot looks to the north
+
+    def decided(learned: float) -> tuple[Decision, float]:
+        """Return the decision, and the sum of the values of all options."""
+        policy, at = BestPolicy(BestConfig(learned=learned)), situation(corridor(), seen(1, 2.6, "kitchen"))
+        if policy._planner is not None:
+            policy._planner = East({}, PlannerShape())
+        reach = ReachableArea(at.grid, at.pose, RobotModel().radius_m)
+        return policy.decide(at), sum(option.value for option in policy._options(at, reach))
+
+    (plain, all_plain), (little, _), (learned, all_learned) = map(decided, (0.0, 0.01, 1.0))
+    assert plain.candidates[0].x < HERE.x < learned.candidates[0].x and little.candidates[0].x < HERE.x
+    assert all_learned == pytest.approx(all_plain) and len(learned.candidates) == len(plain.candidates)
+    assert BestPolicy()._planner is None
