@@ -39,8 +39,8 @@ def test_environment_is_text_and_keeps_the_users_profile(monkeypatch: pytest.Mon
     ({"FASTDDS_DEFAULT_PROFILES_FILE": str(environment.SMALL_PROFILE)}, "SYSTEM_DEFAULT"),
     ({"FASTDDS_DEFAULT_PROFILES_FILE": "/mine.xml"}, "LOCALHOST"), ({"ROS_STATIC_PEERS": "10.0.0.2"}, "LOCALHOST"),
     ({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}, "LOCALHOST")])
-def test_discovery_stays_on_this_machine_by_our_profile_or_by_ros(variables: dict[str, str], reach: str,
-                                                                  monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_discovery_stays_on_this_machine(variables: dict[str, str], reach: str, monkeypatch: pytest.MonkeyPatch,
+                                         tmp_path: Path) -> None:
     """Our profile is loopback and shared memory; what it does not apply to, ROS must keep here."""
     for name in ("RMW_IMPLEMENTATION", "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_STATIC_PEERS"):
         monkeypatch.delenv(name, raising=False)
