@@ -9,13 +9,14 @@ from typing import Any
 
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
+from rclpy.serialization import deserialize_message
 
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.camera.jumps import ClockJumpDetector, RelocalisationDetector
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, qos
+from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, interface, qos
 from eqa_nodes.ros.node import ConfigT, EqaNode
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.frame_assembler import PENDING, FrameAssembler
@@ -85,6 +86,21 @@ class EpisodeNode(EqaNode[ConfigT]):
         """Forget incomplete observations of the running episode."""
 
 
+class LabelTables:
+    """Passes serialized label tables on as messages, and reads one only when more than its stamp is new."""
+
+    def __init__(self, take: Callable[[Any], None]) -> None:
+        self._take, self._type = take, interface(TOPICS["label_table"].type)
+        self._data, self._labels = b"", []
+
+    def __call__(self, data: bytes) -> None:
+        """Take a serialized LabelArray."""
+        if not messages.same_content(data, self._data):
+            self._data, self._labels = data, deserialize_message(data, self._type).labels
+        stamp_ns = messages.stamp_in(data)
+        self._take(self._type(header=convert.header(stamp_ns), labels=self._labels))
+
+
 class ObserverNode(EpisodeNode[ConfigT]):
     """Processes frames one by one: `take` gets each observation of the episode once, in order.
 
@@ -141,6 +157,8 @@ class ObserverNode(EpisodeNode[ConfigT]):
             callback = partial(self._put, frames, part, self.future_watch(part))
             if part in own:
                 self._subscribe(SECOND * number + own[part], callback)
+            elif part == "label_table":
+                self.subscribe(topics.get(part, part), LabelTables(callback), raw=True)
             else:
                 self.subscribe(topics.get(part, part), callback)
         return frames
