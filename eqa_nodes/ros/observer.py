@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -39,6 +41,17 @@ class EpisodeNode(EqaNode[ConfigT]):
                                                    event_callbacks=QUIET_PUBLISHER)
         self.serve(f"reset_{self.row}", self._reset)
         self._subscribe("episode", self._late)
+
+    def activate(self) -> None:
+        self._preparing = threading.Thread(target=self._prepare, name="preparing", daemon=True)
+        self._preparing.start()
+
+    def prepare(self) -> None:
+        """Load what the first episode needs. This runs in a thread of its own, while the simulator builds its scene."""
+
+    def _prepare(self) -> None:
+        with suppress(EqaError):  # the episode that needs it reports that
+            self.prepare()
 
     def begin(self, episode: Any, late: bool) -> None:
         """Begin an episode (eqa_interfaces/Episode); late: it is already running. An empty id ends the last one."""
@@ -77,6 +90,7 @@ class EpisodeNode(EqaNode[ConfigT]):
                 self.count(str(error))
 
     def _begin(self, episode: Any, late: bool) -> None:
+        self._preparing.join()
         self._drop_waiting()
         self.starts_ns, self.last_ns = messages.ns_of(episode.header.stamp), -1
         self.begin(episode, late)
