@@ -105,7 +105,7 @@ class LabelTables:
 
     def __init__(self, take: Callable[[Any], None]) -> None:
         self._take, self._type = take, interface(TOPICS["label_table"].type)
-        self._data, self._labels = b"", []
+        self._data, self._labels = b"", list[Any]()
 
     def __call__(self, data: bytes) -> None:
         """Take a serialized LabelArray."""
