@@ -9,6 +9,7 @@ from typing import Any
 from eqa_nodes.config.nodes import MemorySettings
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.memory.forgetting import ForgetSelection, within
 from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.core.observing import EpisodicMemory
@@ -42,6 +43,10 @@ class MemoryNode(ObserverNode[MemorySettings]):
         self.diagnostics.add("relocalisation", self._relocalisation)
         self.out("keyframes")  # subscribers discover the topic before the first view
         self.out("watch_events")
+
+    def prepare(self) -> None:
+        if (embedder := make_embedder(self.config.memory.embedder)) is not None:
+            embedder.embed(["ready"])  # loads its vectors
 
     def release(self) -> None:
         if self.store is not None:

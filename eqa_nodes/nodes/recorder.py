@@ -14,8 +14,9 @@ from eqa_nodes.config.nodes import RecorderSettings
 from eqa_nodes.core.camera.jumps import ClockJumpDetector
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.text import file_name
+from eqa_nodes.recordings.bags.compress import COMPRESSED, ImageEncoder
 from eqa_nodes.recordings.bags.recording import BagRecording
-from eqa_nodes.recordings.bags.writer import BagTopic, free_name
+from eqa_nodes.recordings.bags.writer import BagTopic, definition, free_name, type_hash
 from eqa_nodes.ros.diagnostics import StatusReport
 from eqa_nodes.ros.observer import EpisodeNode
 from eqa_nodes.ros.process import run_node
@@ -62,6 +63,11 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         if self._masking is not None and privacy.kinds:
             for part, key in zip(LABELLED, LABELS[source], strict=True):
                 self.subscribe(key, partial(self._see_labels, part))
+
+    def prepare(self) -> None:
+        ImageEncoder(self.config.bag)
+        for name in {COMPRESSED, *(_topic(wire).type for wire in self._topics.values())}:
+            type_hash(name, definition(name))
 
     def begin(self, episode: Any, late: bool) -> None:
         failed = self._end()

@@ -23,6 +23,7 @@ from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.environment import use_small_segment
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.spinning import spin
@@ -49,6 +50,7 @@ class GraphClient:
         """
         rules = rules_of(remap)
         os.environ.update({k: v for k, v in environment.items() if k.startswith(("ROS_", "FASTDDS_", "RMW_"))})
+        use_small_segment()
         self._context = Context()
         rclpy.init(context=self._context, domain_id=int(environment["ROS_DOMAIN_ID"]))
         self.node = Node("eqa_client", context=self._context, enable_rosout=False, start_parameter_services=False,

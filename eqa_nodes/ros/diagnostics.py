@@ -22,7 +22,7 @@ from eqa_nodes.core.errors import EqaError, LimitReached
 from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, FlowStatus, RateWindow, StatusReport, judged
-from eqa_nodes.ros.subscriptions import INFORMS
+from eqa_nodes.ros.spinning import INFORMS
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import KINDS, TOPICS, Topic
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
 from eqa_nodes.core.errors import NodeLost
@@ -59,6 +60,8 @@ class Observations:
     def __init__(self, node: EqaNode) -> None:
         self._node = node
         self._fixed: list[Link] = []  # the links that were last published on tf_static
+        self._tabled: Mapping[int, Label] | None = None
+        self._table_cdr = b""  # the serialized table of these labels
         self._has_head = "tf_static" in node.spec.publishes
         for key in (*OBSERVATION, *["tf_static"] * self._has_head):
             node.out(key)
@@ -109,10 +112,17 @@ class Observations:
         stamp, send = frame.stamp_ns, self._node.send
         send("camera_info", convert.camera_info_msg(frame.intrinsics, stamp))
         if frame.labels is not None:
-            send("label_table", convert.label_table_msg(labels, stamp))
+            send("label_table", self._table(labels, stamp))
             send("labels", convert.image_msg(frame.labels, "16UC1", stamp))
         send("color", convert.image_msg(frame.rgb, "rgb8", stamp))
         send("depth", convert.image_msg(frame.depth_m, "32FC1", stamp))
+
+    def _table(self, labels: Mapping[int, Label], stamp_ns: int) -> bytes:
+        """Return a serialized label table: making one takes longer than two images, and it seldom changes."""
+        if labels != self._tabled:
+            message = convert.in_frame(convert.label_table_msg(labels, stamp_ns), self._node.config.node.tf.map_frame)
+            self._tabled, self._table_cdr = dict(labels), serialize_message(message)
+        return messages.stamped(self._table_cdr, stamp_ns)
 
     def await_observers(self, frame: Frame, labels: Mapping[int, Label],
                         repeat: Callable[[], None] | None = None) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
+from rclpy.serialization import deserialize_message
 
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.camera.jumps import ClockJumpDetector, RelocalisationDetector
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, qos
+from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, interface, qos
 from eqa_nodes.ros.node import ConfigT, EqaNode
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.frame_assembler import PENDING, FrameAssembler
@@ -38,6 +41,17 @@ class EpisodeNode(EqaNode[ConfigT]):
                                                    event_callbacks=QUIET_PUBLISHER)
         self.serve(f"reset_{self.row}", self._reset)
         self._subscribe("episode", self._late)
+
+    def activate(self) -> None:
+        self._preparing = threading.Thread(target=self._prepare, name="preparing", daemon=True)
+        self._preparing.start()
+
+    def prepare(self) -> None:
+        """Load what the first episode needs. This runs in a thread of its own, while the simulator builds its scene."""
+
+    def _prepare(self) -> None:
+        with suppress(EqaError):  # the episode that needs it reports that
+            self.prepare()
 
     def begin(self, episode: Any, late: bool) -> None:
         """Begin an episode (eqa_interfaces/Episode); late: it is already running. An empty id ends the last one."""
@@ -76,6 +90,7 @@ class EpisodeNode(EqaNode[ConfigT]):
                 self.count(str(error))
 
     def _begin(self, episode: Any, late: bool) -> None:
+        self._preparing.join()
         self._drop_waiting()
         self.starts_ns, self.last_ns = messages.ns_of(episode.header.stamp), -1
         self.begin(episode, late)
@@ -83,6 +98,21 @@ class EpisodeNode(EqaNode[ConfigT]):
 
     def _drop_waiting(self) -> None:
         """Forget incomplete observations of the running episode."""
+
+
+class LabelTables:
+    """Passes serialized label tables on as messages, and reads one only when more than its stamp is new."""
+
+    def __init__(self, take: Callable[[Any], None]) -> None:
+        self._take, self._type = take, interface(TOPICS["label_table"].type)
+        self._data, self._labels = b"", list[Any]()
+
+    def __call__(self, data: bytes) -> None:
+        """Take a serialized LabelArray."""
+        if not messages.same_content(data, self._data):
+            self._data, self._labels = data, deserialize_message(data, self._type).labels
+        stamp_ns = messages.stamp_in(data)
+        self._take(self._type(header=convert.header(stamp_ns), labels=self._labels))
 
 
 class ObserverNode(EpisodeNode[ConfigT]):
@@ -141,6 +171,8 @@ class ObserverNode(EpisodeNode[ConfigT]):
             callback = partial(self._put, frames, part, self.future_watch(part))
             if part in own:
                 self._subscribe(SECOND * number + own[part], callback)
+            elif part == "label_table":
+                self.subscribe(topics.get(part, part), LabelTables(callback), raw=True)
             else:
                 self.subscribe(topics.get(part, part), callback)
         return frames

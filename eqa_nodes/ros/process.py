@@ -27,6 +27,7 @@ from eqa_nodes.wire.graph import ACTIONS, NODES, SERVICES, TOPICS
 
 IMAGE = "sensor_msgs/msg/Image"
 QUIET_S = 0.5  # time to acknowledge peers that end simultaneously: a process that dies while writing blocks them
+OF_EVERY_NODE = ("lifecycle_msgs/srv/ChangeState", "type_description_interfaces/srv/GetTypeDescription")
 JOIN_S = 1.0  # deadline for running callbacks to end
 
 
@@ -131,7 +132,7 @@ def prepare(name: str) -> None:
     spec = NODES[name]
     ports = [TOPICS[key].type for key in (*spec.publishes, *spec.subscribes, *spec.apart, *spec.frames)]
     ports += [(SERVICES.get(key) or ACTIONS[key]).type for key in (*spec.serves, *spec.calls)]
-    for type_name in ports:
+    for type_name in (*ports, *OF_EVERY_NODE):
         type(interface(type_name)).__import_type_support__()
     if kernels := sys.modules.get("eqa_nodes.core.kernels"):
         kernels.start_compiler()

@@ -24,6 +24,7 @@ from eqa_nodes.wire.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
 from eqa_nodes.wire.messages import ns_of
 
 POLL_S = 0.1
+DISCOVERY_POLL_S = 0.01
 DISCOVERY_S = 10.0  # running nodes discover each other well within this time
 # Nodes that serve each key. Only one of bridge and replay, and one of the navigators, runs at a time.
 SERVERS = {key: tuple(name for name, spec in NODES.items() if key in spec.serves)
@@ -165,7 +166,7 @@ class Service(_Remote):
             return self._exchange(deadline_s, fields)
 
     def _exchange(self, deadline_s: float, fields: dict[str, Any]) -> Any:
-        if not self._client.wait_for_service(timeout_sec=min(deadline_s, DISCOVERY_S)):
+        if not _becomes(self._client.service_is_ready, min(deadline_s, DISCOVERY_S)):
             raise NodeLost(f"no server for {self._client.srv_name}: does {self.server} run?")
         sent, repeats = self._now(), self._repeats(fields)
 
@@ -200,7 +201,7 @@ class RemoteAction(_Remote):
         """Send the goal and return (status, result), calling `poll` with its handle regularly. Cancels the goal when it
         raises NodeLost. If several goals run at once, `cancel` applies to the newest.
         """
-        if not self._client.wait_for_server(timeout_sec=DISCOVERY_S):
+        if not _becomes(self._client.server_is_ready, DISCOVERY_S):
             raise NodeLost(f"no server for {self._key}: does {self.server} run?")
         sent, sending = self._now(), _Sending(self._client)
         self._newest = sending
@@ -242,6 +243,14 @@ class RemoteAction(_Remote):
     def close(self) -> None:
         """Destroy the client; otherwise its node stays in the graph after it was destroyed."""
         self._client.destroy()
+
+
+def _becomes(ready: Callable[[], bool], deadline_s: float) -> bool:
+    """Return whether a server is discovered within the deadline. rclpy's own wait looks four times a second only."""
+    end = time.monotonic() + deadline_s
+    while not (there := ready()) and time.monotonic() < end:
+        time.sleep(DISCOVERY_POLL_S)
+    return there
 
 
 class _Sending:

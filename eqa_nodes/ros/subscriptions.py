@@ -16,11 +16,10 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.subscription import Subscription
 
 from eqa_nodes.core.errors import StaleData
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.spinning import OneThread, spin, taking_back
+from eqa_nodes.ros.spinning import INFORMS, OneThread, spin, taking_back
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import KINDS, OfferedQos, Qos, Topic
 
@@ -28,7 +27,6 @@ try:
     from rclpy.event_handler import SubscriptionEventCallbacks
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
-INFORMS = hasattr(Subscription, "CallbackType")  # False for Humble's rclpy, which passes only the message
 PERIOD_S = 1.0  # period of checks for publishers; one that offers less than requested is noticed at once
 SETTLE_S = 3.0  # an unneeded subscription ends after this time, when its replacement is connected
 SEEN = 512  # number of remembered messages per topic, so that two subscriptions do not deliver one twice

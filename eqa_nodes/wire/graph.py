@@ -224,7 +224,7 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("map", "explored", "frontiers", "stairs"),
         serves=("choose_goal",)),
     "navigator": NodeSpec(
-        "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",),
+        "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), apart=("map",),
         serves=("drive_to_pose", "look_around"),
         calls=("act",), threads=4, worlds=("sim", "replay")),  # replay: reports that it cannot be driven
     "nav2_navigator": NodeSpec(

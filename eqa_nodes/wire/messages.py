@@ -61,6 +61,11 @@ def stamp_in(data: bytes) -> int:
     return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
 
+def stamped(data: bytes, stamp_ns: int) -> bytes:
+    """Return a serialized message that begins with a header (little-endian CDR) with another stamp."""
+    return data[:4] + struct.pack("<iI", *divmod(stamp_ns, 1_000_000_000)) + data[12:]
+
+
 def same_content(one: bytes, other: bytes) -> bool:
     """Return whether two serialized messages that begin with a header are the same except for their stamps."""
     return one[12:] == other[12:]

@@ -34,6 +34,25 @@ def test_environment_is_text_and_keeps_the_users_profile(monkeypatch: pytest.Mon
     assert ros_environment(7, tmp_path)["FASTDDS_DEFAULT_PROFILES_FILE"] == "/mine.xml"
 
 
+@pytest.mark.parametrize(("variables", "reach"), [
+    ({}, "SYSTEM_DEFAULT"), ({"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp"}, "SYSTEM_DEFAULT"),
+    ({"FASTDDS_DEFAULT_PROFILES_FILE": str(environment.SMALL_PROFILE)}, "SYSTEM_DEFAULT"),
+    ({"FASTDDS_DEFAULT_PROFILES_FILE": "/mine.xml"}, "LOCALHOST"), ({"ROS_STATIC_PEERS": "10.0.0.2"}, "LOCALHOST"),
+    ({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}, "LOCALHOST")])
+def test_discovery_stays_on_this_machine(variables: dict[str, str], reach: str, monkeypatch: pytest.MonkeyPatch,
+                                         tmp_path: Path) -> None:
+    """Our profile is loopback and shared memory; what it does not apply to, ROS must keep here."""
+    for name in ("RMW_IMPLEMENTATION", "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_STATIC_PEERS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    values = ros_environment(7, tmp_path)
+    assert values["ROS_AUTOMATIC_DISCOVERY_RANGE"] == reach
+    profile = ElementTree.parse(environment.PROFILE).getroot()
+    assert {e.text for e in profile.findall(".//{*}transport_descriptor/{*}type")} == {"SHM", "UDPv4"}
+    assert [e.text for e in profile.findall(".//{*}address")] == ["127.0.0.1", "127.0.0.1"]  # white list and peers
+
+
 @pytest.mark.parametrize(("reach", "everywhere"), [("", True), ("SUBNET", True), ("LOCALHOST", False)])
 def test_other_machines_hear_what_a_launch_file_starts(reach: str, everywhere: bool,
                                                        monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,5 +171,6 @@ def test_no_shared_memory_folder_is_nothing_to_clean(tmp_path: Path) -> None:
 def test_profiles_keep_participants_from_looking_up_types(name: str) -> None:
     """Fast DDS's default fills the network of a graph with Nav2."""
     root = ElementTree.parse(Path(environment.__file__).with_name(f"{name}.xml")).getroot()
-    texts = {element.tag.rpartition("}")[2]: element.text for element in root.iter() if element.text}
-    assert (texts["name"], texts["value"]) == ("fastdds.type_propagation", "disabled")
+    properties = {e.findtext("{*}name"): e.findtext("{*}value") for e in root.iterfind(".//{*}property")}
+    assert properties["fastdds.type_propagation"] == "disabled"
+    assert properties.get("fastdds.shm.enforce_metatraffic") == (None if "network" in name else "unicast")
