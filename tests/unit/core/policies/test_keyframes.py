@@ -55,7 +55,8 @@ def test_a_file_keeps_the_layers_of_keyframes(tmp_path: Path) -> None:
 def test_the_answerer_gets_the_views_of_chosen_places_and_all_where_none_is_left() -> None:
     frames: list[Any] = [SimpleNamespace(id=k, pose=Pose2(x, 0.0, 0.0)) for k, x in ((1, 0.0), (2, 4.0), (3, 9.0))]
     ports = SimpleNamespace(memory=SimpleNamespace(recall=lambda query: []), answerer=None, odometry=None)
-    context: Any = EpisodeContext(Question("Where is the kettle?"), ports, AgentConfig(), None, None)  # type: ignore[arg-type]
+    report: Any = SimpleNamespace(judged=lambda assessments: None)
+    context: Any = EpisodeContext(Question("Where is the kettle?"), ports, AgentConfig(), None, report)  # type: ignore[arg-type]
     views = ViewAssessments(context, False)
     views.add([view(k, relevance=0.5, enough=0.1 * k) for k in (1, 2, 3)], frames)
     assert [item.keyframe.id for item in views.items()] == [3, 2, 1]
