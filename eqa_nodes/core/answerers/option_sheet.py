@@ -23,7 +23,6 @@ _AHEAD_M = (0.0, 0.6, 1.2)  # where a doorway is looked for: the robot does not 
 _WIDE_M, _CLOSE_M = 2.4, 1.2  # width of what a thumbnail shows of a place, and of an object
 _LEAST = 0.2  # minimum share of the image's width that a thumbnail shows
 _SAME, _SAME_M = 0.6, 1.5  # two thumbnails with so much of the larger one in common, or places so close, are the same
-_FULL, _LEAST_PASSED = 6, 2  # thumbnails up to which places that were passed over are added; number that always are
 _ABOVE = 0.25  # share of a thumbnail's height by which the place lies below its middle
 _QUALITY = 90
 _GAP, _WIDE_PX = 4, 768  # between pictures; width of a sheet of pictures that are two in a row
@@ -97,8 +96,8 @@ def glimpses(options: Sequence[Option], views: Iterable[Keyframe]) -> dict[int, 
 def thumbnails(options: Sequence[Option], views: Iterable[Keyframe]) -> list[Thumbnail]:
     """Return what is listed: what a view shows, and a look round, which needs no picture.
 
-    Of options that would show the same place, the first one is listed. Of those that the model passed over the nearest
-    are, as many as fill the sheet.
+    Of options that would show the same place, the first one is listed; of those that the model passed over the nearest
+    are, in one row.
     """
     seen, listed = glimpses(options, views), list[Thumbnail]()
     for number, option in enumerate(options, 1):
@@ -108,8 +107,7 @@ def thumbnails(options: Sequence[Option], views: Iterable[Keyframe]) -> list[Thu
             thumb = Thumbnail(number, option, seen[number], _box(seen[number], option))
             listed += [] if any(_shows_the_same(thumb, other) for other in listed) else [thumb]
     passed = sorted((one for one in listed if one.option.passed_over), key=lambda one: one.option.distance_m)
-    left = min(_SMALL.columns, max(_LEAST_PASSED, _FULL - len(listed) + len(passed)))
-    return [one for one in listed if one not in passed[left:]]
+    return [one for one in listed if one not in passed[_SMALL.columns:]]
 
 
 def is_small(option: Option) -> bool:
