@@ -67,8 +67,23 @@ class _Messages:
                             count.num_services, count.num_events, executor.context.handle)
 
     def pass_on(self) -> bool:
-        """Wait, and pass on one message of each subscription that has one; return whether something else is ready."""
+        """Wait, and pass on one message of each subscription that has one; return whether something else is ready, or an
+        entity is to be destroyed, for which this has to let go of it.
+        """
         ready = self._set
+        try:
+            self._fill(ready)
+        except InvalidHandle:
+            return True
+        ready.wait(-1)
+        heard = set(ready.get_ready_entities("subscription"))
+        for subscription in self._subscriptions:
+            if subscription.handle.pointer in heard:
+                _pass_on(subscription)
+        return (any(ready.get_ready_entities(kind) for kind in ("guard_condition", "timer", "client", "service"))
+                or any(waitable.is_ready(ready) for waitable in self._waitables))
+
+    def _fill(self, ready: Any) -> None:
         ready.clear_entities()
         for add, entities in ((ready.add_subscription, self._subscriptions), (ready.add_guard_condition, self._guards),
                               (ready.add_timer, self._timers), (ready.add_client, self._clients),
@@ -77,13 +92,6 @@ class _Messages:
                 add(entity.handle)
         for waitable in self._waitables:
             waitable.add_to_wait_set(ready)
-        ready.wait(-1)
-        heard = set(ready.get_ready_entities("subscription"))
-        for subscription in self._subscriptions:
-            if subscription.handle.pointer in heard:
-                _pass_on(subscription)
-        return (any(ready.get_ready_entities(kind) for kind in ("guard_condition", "timer", "client", "service"))
-                or any(waitable.is_ready(ready) for waitable in self._waitables))
 
 
 def _held(held: ExitStack, entities: Iterable[Any]) -> list[Any]:
