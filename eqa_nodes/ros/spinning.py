@@ -67,7 +67,7 @@ class _Messages:
                             count.num_services, count.num_events, executor.context.handle)
 
     def pass_on(self) -> bool:
-        """Wait, and pass on one message of each subscription that has one; return whether something else is ready, or an
+        """Wait, pass on one message of each subscription that has one. Return whether something else is ready, or an
         entity is to be destroyed, for which this has to let go of it.
         """
         ready = self._set
