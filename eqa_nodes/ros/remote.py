@@ -25,6 +25,7 @@ from eqa_nodes.wire.messages import ns_of
 
 POLL_S = 0.1
 DISCOVERY_POLL_S = 0.01
+SETTLE_S = 0.25  # a server discovers its client about when the client discovers it; before that its answer is lost
 DISCOVERY_S = 10.0  # running nodes discover each other well within this time
 # Nodes that serve each key. Only one of bridge and replay, and one of the navigators, runs at a time.
 SERVERS = {key: tuple(name for name, spec in NODES.items() if key in spec.serves)
@@ -246,10 +247,16 @@ class RemoteAction(_Remote):
 
 
 def _becomes(ready: Callable[[], bool], deadline_s: float) -> bool:
-    """Return whether a server is discovered within the deadline. rclpy's own wait looks four times a second only."""
+    """Return whether a server is discovered within the deadline, and wait a little where that was only now.
+
+    rclpy's own wait looks four times a second only, and does not wait for the other side.
+    """
     end = time.monotonic() + deadline_s
+    if ready():
+        return True
     while not (there := ready()) and time.monotonic() < end:
         time.sleep(DISCOVERY_POLL_S)
+    time.sleep(SETTLE_S if there else 0.0)
     return there
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eqa_nodes.core.policies.topo_graph import TopoGraph
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.geometry import Pose2
+
+if TYPE_CHECKING:  # it loads SciPy, which the agent's memory does without
+    from eqa_nodes.core.policies.topo_graph import TopoGraph
 
 BETA = 0.5  # score above which a place is chosen, as published
 _KEYFRAME, _PASSED = "keyframe", "no keyframe"  # labels of marks

@@ -37,7 +37,7 @@ def test_a_real_sequence_goes_through_the_graph_and_back(tmp_path: Path) -> None
     """The sequence as a bag -> replay -> map, keyframes, recall, an honest answer -> the recorder's bag -> the same."""
     sequence = list(open_history(shared_data("rgbd-real")))
     write_bag(sequence, tmp_path / "real")
-    lossless = {"recorder": {"bag": {"color": "raw", "depth": "raw"}}}
+    lossless = {"recorder": {"bag.color": "raw", "bag.depth": "raw"}}
     config = RunConfig(answerer="label", world=REPLAY, folder=tmp_path, replayed=Replayed(record=True),
                        overrides=lossless)
     parameters = config.parameters
