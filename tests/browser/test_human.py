@@ -91,7 +91,7 @@ def test_verdicts_are_given_kept_and_exported(tmp_path: Path, size: tuple[int, i
     things = ("desk", "mirror", "towel")
     whole(tmp_path, Model(answer=here, propose=lambda n, text: {
         "question": f"What stands beside the <b>{things[n]}</b>?", "answer": "a red kettle"}), count=3)
-    with open_page(tmp_path / PAGE, size, tmp_path / "profile") as page:
+    with open_page(tmp_path / PAGE, size) as page:
         assert page.locator("article").count() == 3 and page.locator("article b").count() == 0
         assert overflow(page) == 0
         page.keyboard.press("j")
@@ -119,7 +119,7 @@ def test_validators_watch_answer_mark_and_export(tmp_path: Path, size: tuple[int
     whole(tmp_path, Model(answer=here), count=3)
     files = []
     for name in ("cy", "dee"):
-        with open_page(tmp_path / ANSWER_PAGE, size, tmp_path / name) as page:
+        with open_page(tmp_path / ANSWER_PAGE, size) as page:
             page.keyboard.press("j")
             page.wait_for_function("document.querySelector('details[open] [data-part=film]')?.naturalWidth === 64 && "
                                    "document.querySelector('details[open] [data-part=map]')?.naturalWidth > 0")
