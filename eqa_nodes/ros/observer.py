@@ -35,6 +35,7 @@ class EpisodeNode(EqaNode[ConfigT]):
 
     def configure(self) -> None:
         self.episode: Any = None
+        self._preparing: threading.Thread | None = None
         self.starts_ns = 0
         self.last_ns = -1
         self._acknowledged = self.create_publisher(convert.Header, TOPICS["acknowledged"].name, qos("event"),
@@ -90,7 +91,8 @@ class EpisodeNode(EqaNode[ConfigT]):
                 self.count(str(error))
 
     def _begin(self, episode: Any, late: bool) -> None:
-        self._preparing.join()
+        if self._preparing is not None:  # None for a node that hears of an episode before it is active
+            self._preparing.join()
         self._drop_waiting()
         self.starts_ns, self.last_ns = messages.ns_of(episode.header.stamp), -1
         self.begin(episode, late)

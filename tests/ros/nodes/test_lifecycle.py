@@ -109,6 +109,16 @@ def test_it_says_that_it_started_only_when_it_is_active(ros: Any) -> None:
     until(lambda: heard == ["mapper"])
 
 
+def test_an_episode_that_it_hears_of_before_it_is_active_is_no_fault(ros: Any) -> None:
+    topic, plain = TOPICS["episode"], ros.plain("bridge")
+    episode = interface(topic.type)(episode_id="e")
+    plain.create_publisher(interface(topic.type), topic.name, qos(topic.qos)).publish(episode)  # it is latched
+    node, manager = ros.add(MapperNode, node__autostart=False), Manager(plain, "mapper")
+    assert manager.to("configure")
+    until(lambda: node.episode is not None and node.episode.episode_id == "e")
+    assert manager.to("activate") and manager.state == "active"
+
+
 def test_what_cannot_be_configured_stays_unconfigured_and_says_why(ros: Any, tmp_path: Path) -> None:
     class Broken(MapperNode):
         def configure(self) -> None:
