@@ -156,8 +156,9 @@ def _pixels(graph: _Graph, network: PerceiverNetwork, metadata: dict[str, str]) 
     hidden = graph.add("Relu", _at_each_pixel(graph, x, network.pixels[0]))
     logits = _at_each_pixel(graph, hidden, network.pixels[2])
     types = graph._onnx.TensorProto
-    kind = graph.add("Cast", graph.add("ArgMax", logits, axis=1, keepdims=0), to=types.UINT8)
-    confidence = graph.add("ReduceMax", graph.add("Softmax", logits, axis=1), axes=[1], keepdims=0)
+    by_pixel = graph.add("Transpose", logits, perm=[0, 2, 3, 1])  # ten times as fast as over channels
+    kind = graph.add("Cast", graph.add("ArgMax", by_pixel, axis=3, keepdims=0), to=types.UINT8)
+    confidence = graph.add("ReduceMax", graph.add("Softmax", by_pixel, axis=3), axes=[3], keepdims=0)
     half = [1, HEIGHT // 2, WIDTH // 2]
     return graph.model({"picture": [1, PLANES, HEIGHT, WIDTH]}, {
         "kind": (kind, (types.UINT8, half)), "confidence": (confidence, (types.FLOAT, half)),

@@ -54,8 +54,11 @@ def resized_colours(rgb: np.ndarray) -> np.ndarray:
         a, b = rows // HEIGHT, columns // WIDTH
         if a == b == 1:
             return rgb
-        blocks = rgb.reshape(HEIGHT, a, WIDTH, b, 3).sum(axis=(1, 3), dtype=np.uint32)
-        return ((blocks + a * b // 2) // (a * b)).astype(np.uint8)
+        blocks = np.full((HEIGHT, WIDTH, 3), a * b // 2, np.uint32)
+        for i in range(a):
+            for j in range(b):
+                blocks += rgb[i::a, j::b]
+        return (blocks // (a * b)).astype(np.uint8)
     from PIL import Image
 
     filtered = Image.Resampling.BOX if rows > HEIGHT and columns > WIDTH else Image.Resampling.BILINEAR

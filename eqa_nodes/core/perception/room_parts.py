@@ -25,7 +25,7 @@ def parts_of(clearance_m: np.ndarray, cell_m: float) -> np.ndarray:
     for level in range(math.floor(clearance_m.max(initial=0.0) / cell_m), 0, -1):
         floor = clearance_m >= level * cell_m - 1e-9
         for _ in range(2):
-            parts = np.where(floor & (parts == 0), ndimage.grey_dilation(parts, size=3), parts)
+            parts = np.where(floor & (parts == 0), _largest_around(parts), parts)
         new, count = ndimage.label(floor & (parts == 0))
         parts = np.where(new > 0, new + floods.begin(count, level * cell_m), parts)
         for a, b in ((parts[1:], parts[:-1]), (parts[:, 1:], parts[:, :-1])):
@@ -33,6 +33,17 @@ def parts_of(clearance_m: np.ndarray, cell_m: float) -> np.ndarray:
             for one, other in sorted(set(zip(a[meet].tolist(), b[meet].tolist(), strict=True))):
                 floods.meet(one, other, level * cell_m)
     return floods.roots()[parts]
+
+
+def _largest_around(parts: np.ndarray) -> np.ndarray:
+    """Return the largest number within one cell of each, (rows, columns) int32."""
+    found = parts.copy()
+    np.maximum(found[1:], parts[:-1], out=found[1:])
+    np.maximum(found[:-1], parts[1:], out=found[:-1])
+    wide = found.copy()
+    np.maximum(wide[:, 1:], found[:, :-1], out=wide[:, 1:])
+    np.maximum(wide[:, :-1], found[:, 1:], out=wide[:, :-1])
+    return wide
 
 
 class _Floods:
