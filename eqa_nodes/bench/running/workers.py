@@ -9,8 +9,8 @@ import os
 import signal
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
@@ -42,7 +42,8 @@ class WorkerRefused(NamedTuple):
 class ProcessEngine:
     """Gives each worker a question, and the next one when it has finished. Implements Engine.
 
-    A worker that dies is replaced and its question is asked once more; if that worker dies, too, the question fails
+    A worker keeps to its scene while that has questions, because a scene takes long to open, and then takes one that
+    no other is in. A worker that dies is replaced and its question is asked once more; if that worker dies, too, the question fails
     (NODE_LOST). A worker with a spent budget gets no more questions. Raises ConfigError for fewer than one worker,
     NodeLost if workers die and none gives an answer, EqaError if one cannot start.
     """
@@ -54,14 +55,14 @@ class ProcessEngine:
 
     def ask_all(self, tasks: Sequence[QuestionTask], asking: AskSettings) -> Generator[Prediction, None, None]:
         """Run every task and yield predictions as they arrive."""
-        waiting, busy, deaths = deque(tasks), dict[int, QuestionTask](), Counter[int]()
+        waiting, busy, deaths = list(tasks), dict[int, QuestionTask](), Counter[int]()
         in_a_row, most = 0, TRIES * self._workers
         spent: Prediction | None = None
         pool = WorkerPool(self._opening, asking)
         try:
             for number in range(min(self._workers, len(tasks))):
                 pool.start(number)
-                pool.give(number, busy.setdefault(number, waiting.popleft()))
+                pool.give(number, busy.setdefault(number, _next_task(waiting, "", busy)))
             while busy:
                 number, result = pool.next()
                 if isinstance(result, WorkerRefused):
@@ -71,7 +72,7 @@ class ProcessEngine:
                     continue  # it ended while idle
                 in_a_row = in_a_row + 1 if isinstance(result, Lost) else 0
                 if isinstance(result, Prediction) and out_of_budget(result):
-                    waiting.appendleft(task)  # this worker's share of the budget is spent; another may have some left
+                    waiting.insert(0, task)  # this worker's share of the budget is spent; another may have some left
                     spent = result
                     continue
                 if isinstance(result, Prediction):
@@ -82,18 +83,26 @@ class ProcessEngine:
                 else:
                     deaths[task.place] += 1
                     if deaths[task.place] < TRIES:
-                        waiting.appendleft(task)
+                        waiting.insert(0, task)
                     else:
                         yield Prediction(task.sample.id, failure(NodeLost(f"{TRIES} workers ended while they asked "
                                                                           f"this question: {result.why}")))
                 if waiting:
                     if isinstance(result, Lost):
                         pool.start(number)
-                    pool.give(number, busy.setdefault(number, waiting.popleft()))
+                    pool.give(number, busy.setdefault(number, _next_task(waiting, task.sample.scene, busy)))
             if spent is not None and waiting:
                 yield spent
         finally:
             pool.close()
+
+
+def _next_task(waiting: list[QuestionTask], scene: str, busy: Mapping[int, QuestionTask]) -> QuestionTask:
+    """Take the next question for a worker whose last one was in `scene`."""
+    others = {task.sample.scene for task in busy.values()}
+    place = min(range(len(waiting)), key=lambda k: (waiting[k].sample.scene != scene,
+                                                    waiting[k].sample.scene in others, k))
+    return waiting.pop(place)
 
 
 class _WorkerProcess(NamedTuple):

@@ -44,12 +44,13 @@ class PlayedPool:
         self.calls.append("close")
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, count: int, reply: Reply, number: int = 1) -> list[Prediction]:
-    """Return the predictions for `count` questions by `number` workers."""
+def asked(monkeypatch: pytest.MonkeyPatch, count: int, reply: Reply, number: int = 1, scenes: str = "xxxxxxxxx"
+          ) -> list[Prediction]:
+    """Return the predictions for `count` questions by `number` workers. scenes: a letter for each question."""
     monkeypatch.setattr(PlayedPool, "calls", [])
     monkeypatch.setattr(PlayedPool, "reply", staticmethod(reply), raising=False)
     monkeypatch.setattr(workers, "WorkerPool", PlayedPool)
-    tasks = [QuestionTask(place, Sample(f"q{place}", "What?", "x")) for place in range(count)]
+    tasks = [QuestionTask(place, Sample(f"q{place}", "What?", "x", scene=scenes[place])) for place in range(count)]
     return list(ProcessEngine(lambda number: None, number).ask_all(tasks, AskSettings(Path())))  # type: ignore[arg-type,return-value]
 
 
@@ -65,6 +66,17 @@ def test_a_worker_is_started_for_each_question_at_most_and_gets_the_next_one_whe
     assert PlayedPool.calls == ["start 0", "0 q0", "close"]
     with pytest.raises(ConfigError, match="at least one worker, got 0"):
         ProcessEngine(lambda number: None, 0)  # type: ignore[arg-type,return-value]
+
+
+def test_a_worker_keeps_to_its_scene_and_then_takes_one_that_no_other_is_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = asked(monkeypatch, 8, lambda number, name: answer(name), 2, "aaabbbbc")
+    assert PlayedPool.calls == ["start 0", "start 1", "0 q0", "1 q3", "0 q1", "1 q4", "0 q2", "1 q5", "0 q7", "1 q6",
+                                "close"]
+    assert sorted(p.id for p in found) == [f"q{k}" for k in range(8)]
+    asked(monkeypatch, 4, lambda number, name: answer(name), 2, "aabb")
+    assert PlayedPool.calls[2:] == ["0 q0", "1 q2", "0 q1", "1 q3", "close"]
+    asked(monkeypatch, 4, lambda number, name: Lost("code -9") if name == "q2" else answer(name), 2, "aaab")
+    assert PlayedPool.calls[2:] == ["0 q0", "1 q3", "0 q1", "1 q2", "start 1", "1 q2", "close"]
 
 
 def test_a_question_is_asked_twice_and_then_fails(monkeypatch: pytest.MonkeyPatch) -> None:
