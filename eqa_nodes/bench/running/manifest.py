@@ -21,6 +21,7 @@ from eqa_nodes.core.version import __version__
 MANIFEST = "manifest.json"
 MIXED = "mixed"  # key in the config of a run with answers of several others (bench/mixing.py)
 _SAME = ("task", "dataset", "dataset_sha256", "seed", "model", "config")  # fields that a resumed run may not change
+_NAMED = 4  # differing settings that a refusal lists
 
 
 @dataclass
@@ -78,7 +79,9 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
         changed = [name for name in _SAME if getattr(before, name) != stated[name]]
         changed += ["asked"] if before.asked and before.asked != asked else []
         if changed:
-            named = "; ".join(f"{name} was {old}, is {new}" for name, old, new in differing_settings(before, now))
+            differing = differing_settings(before, now)
+            named = "; ".join([*(f"{name} was {old}, is {new}" for name, old, new in differing[:_NAMED]),
+                               *([f"{len(differing) - _NAMED} more"] if len(differing) > _NAMED else [])])
             raise ConfigError(f"{out} contains a run with another {', '.join(changed)}{named and f' ({named})'}: "
                               "resume it as it was, or choose a new directory")
         now.started, now.sessions = before.started, before.sessions + 1

@@ -89,7 +89,7 @@ def write_json(path: Path, value: object) -> None:
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a whole file durably: temporary file beside it, fsync, rename. Pipes and devices are written directly.
 
-    A failure leaves no temporary file behind.
+    A failure leaves no temporary file behind, and its error names the file.
     """
     if path.is_symlink():
         path = path.resolve()  # the link is kept, and its target is written
@@ -105,9 +105,10 @@ def write_bytes(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-    except OSError:
+    except OSError as error:
         with suppress(OSError):  # the first error is the relevant one
             part.unlink(missing_ok=True)
+        error.filename = error.filename or str(path)  # a full disk has none
         raise
 
 

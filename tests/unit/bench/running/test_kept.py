@@ -11,7 +11,7 @@ from eqa_nodes.bench.running.manifest import begin_manifest, read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import ASKED, SAMPLES, KeptRun
 from eqa_nodes.bench.samples import read_samples
-from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.samples import EpisodeResult
@@ -51,3 +51,12 @@ def test_the_folder_of_a_benchmark_is_left_alone(tmp_path: Path) -> None:
     begin_manifest(tmp_path, "house", [])
     with pytest.raises(StorageError, match="contains a run of house: choose a new directory"):
         KeptRun(tmp_path)
+
+
+def test_a_run_with_many_other_settings_is_refused_in_a_few_words(tmp_path: Path) -> None:
+    begin_manifest(tmp_path, "house", [], config={"policy": {f"p{k}": 1 for k in range(40)}})
+    with pytest.raises(ConfigError) as refused:
+        begin_manifest(tmp_path, "house", [], config={"policy": {f"p{k}": 2 for k in range(40)}})
+    assert str(refused.value).endswith("a run with another config (policy.p0 was 1, is 2; policy.p1 was 1, is 2; "
+                                       "policy.p10 was 1, is 2; policy.p11 was 1, is 2; 36 more): resume it as it was, "
+                                       "or choose a new directory")
