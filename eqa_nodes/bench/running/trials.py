@@ -191,9 +191,9 @@ def mark_of(sample: Sample, text: str) -> float:
 
 
 BASELINES, WHOLE = ("frontier", "express-frontier", "fine-eqa"), "best"
-# Our own policy with one part disabled, or added: {name of the arm: parameters of the explorer}.
+# Our own policy with one part disabled: {name of the arm: parameters of the explorer}.
 ABLATIONS: Mapping[str, Mapping[str, object]] = {
-    "best+": {"params.best.learned": 0.5},
+    "best, not learned": {"params.best.learned": 0.0},
     "best, no rooms": {"params.best.rooms": False},
     "best, no looks": {"params.best.looks": False},
     "best, no second look": {"params.best.confirm": False},

@@ -25,7 +25,7 @@ class Explore:
 
     policies: tuple[str, ...] = option(tuple(POLICIES.builtin),
                                        "policies, or named agents, under the first noise (default: all policies); "
-                                       "best+ is best with the planner of aqnav, aqnav=FILE is aqnav with another one",
+                                       "aqnav=FILE is aqnav with another planner",
                                        type=names_of, metavar="NAME,..")
     noisy: tuple[str, ...] = option(("frontier", "fine-eqa", "best"), "policies also under the other noises",
                                     type=names_of, metavar="NAME,..")
@@ -33,7 +33,7 @@ class Explore:
                                       "frontier, express-frontier, fine-eqa)", type=names_of, metavar="NAME,..")
     noise: tuple[str, ...] = option(("moderate", "none", "heavy"), "noise of the labels", type=names_of,
                                     metavar="NAME,..")
-    ablations: bool = flag("also run the policy best with each of its parts disabled, and best+")
+    ablations: bool = flag("also run the policy best with each of its parts disabled")
     dataset: str = option("house", "house, or house-multi: questions over two rooms", choices=("house", "house-multi"))
     split: str = option("test", "part of the houses", choices=("train", "validation", "test"))
     questions: int = option(200, "how many questions", metavar="N")

@@ -110,7 +110,7 @@ class BestConfig:
         "promising; 0 = never.")
     gain_m: Positive = setting(12.0,
         "Maximum length of a drive to look again, in metres, per unit of doubt that is left (where a model is asked).")
-    learned: NotNegative = setting(0.0,
+    learned: NotNegative = setting(0.5,
         "Weight of the scores that the trained planner of aqnav gives to places; 0 = none.")
     straight: bool = setting(False, "Use straight-line distances instead of path lengths, for ablations.")
 
@@ -129,8 +129,8 @@ class BestPolicy:
     c), w being the model's weight, so that only a likelier place counts unless weights are close or one path is much
     longer. At the end of a promising drive it turns to floor that it has not seen (`decide` without advice).
 
-    With `learned`, the values of all options are multiplied by e^(learned * s), s being the score that the planner of
-    aqnav gives to the nearest place of its graph, and then scaled so that their sum stays the same.
+    The values of all options are then multiplied by e^(learned * s), s being the score that the planner of aqnav gives
+    to the nearest place of its graph, and scaled so that their sum stays the same.
 
     Before an answer is given, the robot drives to the nearest viewpoint with the object in full view, to confirm it and
     reject look-alikes (`confirm`). Weak evidence, seen from afar or unclear, is a candidate too.

@@ -91,16 +91,16 @@ def test_the_last_view_is_grounded_as_far_as_it_shows_the_targets() -> None:
 
 
 def test_policies_can_be_held_against_others() -> None:
-    trials = [trial("a", arm) for arm in ("frontier", "aqnav", "aqnav=other.npz", "best", "best+")]
+    trials = [trial("a", arm) for arm in ("frontier", "aqnav", "aqnav=other.npz", "best", "best, not learned")]
     assert [(p.name, p.against) for p in pairs(trials, ("aqnav",))] == [
-        ("frontier", "aqnav"), ("aqnav=other.npz", "aqnav"), ("best", "aqnav"), ("best+", "best")]
+        ("frontier", "aqnav"), ("aqnav=other.npz", "aqnav"), ("best", "aqnav"), ("best, not learned", "best")]
     assert "| aqnav=other.npz | aqnav |" in tables(trials, ("aqnav",))
 
 
-def test_arms_may_have_another_planner_or_a_part_more() -> None:
-    command = Explore(policies=("aqnav=other.npz", "best+", "aqnav"))
-    other, more, own = (command._arm(*pair).parameters["explorer"] for pair in command._chosen()[:3])
+def test_arms_may_have_another_planner_or_a_part_less() -> None:
+    command = Explore(policies=("aqnav=other.npz", "best, not learned", "aqnav"))
+    other, less, own = (command._arm(*pair).parameters["explorer"] for pair in command._chosen()[:3])
     assert other["policy"] == "aqnav" and other["params.aqnav.planner"] == "other.npz"
-    assert more["policy"] == "best" and more["params.best.learned"] == 0.5 and "params.aqnav.planner" not in own
+    assert less["policy"] == "best" and less["params.best.learned"] == 0.0 and "params.aqnav.planner" not in own
     with pytest.raises(ConfigError, match="unknown policy or agent 'topo=x'"):
         Explore(policies=("topo=x",))._chosen()

@@ -243,4 +243,4 @@ def test_learned_scores_move_the_values_to_where_the_planner_would_go() -> None:
     (plain, all_plain), (little, _), (learned, all_learned) = map(decided, (0.0, 0.01, 1.0))
     assert plain.candidates[0].x < HERE.x < learned.candidates[0].x and little.candidates[0].x < HERE.x
     assert all_learned == pytest.approx(all_plain) and len(learned.candidates) == len(plain.candidates)
-    assert BestPolicy()._planner is None
+    assert BestPolicy()._planner is not None and BestPolicy(BestConfig(learned=0.0))._planner is None
