@@ -43,9 +43,9 @@ class ProcessEngine:
     """Gives each worker a question, and the next one when it has finished. Implements Engine.
 
     A worker keeps to its scene while that has questions, because a scene takes long to open, and then takes one that
-    no other is in. A worker that dies is replaced and its question is asked once more; if that worker dies, too, the question fails
-    (NODE_LOST). A worker with a spent budget gets no more questions. Raises ConfigError for fewer than one worker,
-    NodeLost if workers die and none gives an answer, EqaError if one cannot start.
+    no other is in. A worker that dies is replaced and its question is asked once more; if that worker dies, too, the
+    question fails (NODE_LOST). A worker with a spent budget gets no more questions. Raises ConfigError for fewer than
+    one worker, NodeLost if workers die and none gives an answer, EqaError if one cannot start.
     """
 
     def __init__(self, opening: Opening, workers: int) -> None:

@@ -94,8 +94,11 @@ class Explore:
         from eqa_nodes.config.graph import read_file
         from eqa_nodes.config.named_agents import agent_of, agent_parameters
         from eqa_nodes.core.components import AGENTS, POLICIES
+        from eqa_nodes.core.policies.planner import GraphPlanner
 
         policy, _, planner = name.partition("=")
+        if planner:
+            GraphPlanner.load(Path(planner))  # refuses what is none before the run begins
         explorer: dict[str, object] = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {
             "policy": policy, **({"params.aqnav.planner": planner} if planner else {})}
         chosen: Parameters = {"explorer": explorer}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.running.trials import COLUMNS, PAIRED, Trial, arm_rows, pairs, ratio_of_means, tables
 from eqa_nodes.cli.bench.explore import Explore
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.policies.planner import GraphPlanner
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from sim_bridge.house.world import world
 from sim_bridge.registry import Truth
@@ -97,10 +99,13 @@ def test_policies_can_be_held_against_others() -> None:
     assert "| aqnav=other.npz | aqnav |" in tables(trials, ("aqnav",))
 
 
-def test_arms_may_have_another_planner_or_a_part_less() -> None:
-    command = Explore(policies=("aqnav=other.npz", "best, not learned", "aqnav"))
+def test_arms_may_have_another_planner_or_a_part_less(tmp_path: Path) -> None:
+    GraphPlanner.load().save(tmp_path / "other.npz")
+    command = Explore(policies=(f"aqnav={tmp_path}/other.npz", "best, not learned", "aqnav"))
     other, less, own = (command._arm(*pair).parameters["explorer"] for pair in command._chosen()[:3])
-    assert other["policy"] == "aqnav" and other["params.aqnav.planner"] == "other.npz"
+    assert other["policy"] == "aqnav" and other["params.aqnav.planner"] == f"{tmp_path}/other.npz"
     assert less["policy"] == "best" and less["params.best.learned"] == 0.0 and "params.aqnav.planner" not in own
+    with pytest.raises(ConfigError, match="there is no planner missing.npz"):
+        Explore(policies=("aqnav=missing.npz",))._arm("aqnav=missing.npz", "none")
     with pytest.raises(ConfigError, match="unknown policy or agent 'topo=x'"):
         Explore(policies=("topo=x",))._chosen()
