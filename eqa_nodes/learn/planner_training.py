@@ -195,7 +195,7 @@ class ImitationRun:
         wanted = torch.zeros_like(scores)
         for i, d in enumerate(drawn):
             wanted[i, :len(d.open)] = torch.from_numpy(d.wanted)
-        wanted *= scores > CLOSED  # what a local planner does not see it cannot choose: the teacher's shares of the rest
+        wanted *= scores > CLOSED  # a local planner cannot choose what it does not see
         wanted /= wanted.sum(1, keepdim=True).clamp(min=1e-30)
         shares = scores.masked_fill(closed_to(drawn, scores), CLOSED).log_softmax(1)
         right = (shares.argmax(1) == wanted.argmax(1)).float().mean()
