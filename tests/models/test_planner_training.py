@@ -20,6 +20,7 @@ import torch
 
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.cli.failures import in_one_line
+from eqa_nodes.cli.learn import LearnAqNav
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.policies.planner import (
     BUCKETS,
@@ -105,7 +106,8 @@ def test_decisions_that_were_gathered_train_another_kind_of_planner(samples: lis
     next(ImitationRun(tmp_path / "graph", samples, samples[:1], once, 1).rounds())
     copytree(tmp_path / "graph/decisions", tmp_path / "gru/decisions")
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / "gru/decisions").iterdir()}
-    (result,) = ImitationRun(tmp_path / "gru", samples, samples[:1], replace(once, planner="gru"), 1).rounds()
+    other = LearnAqNav(out=tmp_path / "gru", planner="gru", rounds=1, episodes=2, batches=4, workers=1)
+    (result,) = other._run(samples, samples[:1]).rounds()
     assert before == {file: file.stat().st_mtime_ns for file in (tmp_path / "gru/decisions").iterdir()}
     assert GraphPlanner.load(tmp_path / "gru/aqnav.npz").shape.kind == "gru" and result.decisions >= 2
     with pytest.raises(ConfigError, match="continue with the same settings"):
