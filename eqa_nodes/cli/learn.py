@@ -86,6 +86,9 @@ class LearnAqNav:
     stage: int = option(1, "1 imitation, 2 rewards, 3 keyframes", choices=(1, 2, 3))
     start: Path | None = option(None, "planner (.npz) to begin with (default: random weights; from stage 2 on the "
                                 "planner of the package)", metavar="FILE")
+    planner: str = option("graph", "kind of a planner with random weights; one of --start keeps its own. graph sees "
+                          "all places, local those within 3 m, gru reads the visited ones as a sequence",
+                          choices=("graph", "local", "gru"))
     answers: float = option(0.25, "share of right answers, 0 to 1, in the reward of stage 2 and in what is best",
                             metavar="SHARE")
     questions: str = option("1200", "questions to train on: how many of the houses 0 to 899, or a file of samples",
@@ -136,7 +139,7 @@ class LearnAqNav:
         from eqa_nodes.learn.planner_reward import REWARD_RATE, RewardRun
         from eqa_nodes.learn.planner_training import ImitationConfig, ImitationRun
 
-        config = ImitationConfig(self.rounds, self.episodes, self.batches, seed=self.seed)
+        config = ImitationConfig(self.rounds, self.episodes, self.batches, seed=self.seed, planner=self.planner)
         if self.stage == 1:
             return ImitationRun(self.out, samples, validation, config, self.workers, start=self.start)
         kind, rate = (RewardRun, REWARD_RATE) if self.stage == 2 else (KeyframeRun, config.rate)

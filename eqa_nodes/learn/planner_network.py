@@ -15,6 +15,7 @@ from eqa_nodes.core.policies.planner import (
     GraphPlanner,
     PlannerInput,
     PlannerShape,
+    near_of,
 )
 from eqa_nodes.core.policies.topo_graph import FEATURES
 
@@ -49,6 +50,21 @@ class _Attention(nn.Module):
         return normed
 
 
+class _Recurrent(nn.Module):
+    """A GRU over the visited nodes in their order; its last state is added to every node, with a norm after it."""
+
+    def __init__(self, shape: PlannerShape) -> None:
+        super().__init__()
+        self.gru, self.norm = nn.GRU(shape.width, shape.width, batch_first=True), nn.LayerNorm(shape.width)
+
+    def forward(self, x: Tensor, visited: Tensor) -> Tensor:
+        """Return (B, n, width). visited: (B,) int64, how many nodes after the first were visited, at least 1."""
+        states, _ = self.gru(x[:, 1:1 + int(visited.max())])
+        last = states.gather(1, (visited - 1)[:, None, None].expand(-1, 1, states.shape[2]))
+        normed: Tensor = self.norm(x + last)
+        return normed
+
+
 class _Mix(nn.Module):
     """Two linear layers. within: whether with a residual and a norm after it."""
 
@@ -74,7 +90,8 @@ class PlannerNetwork(nn.Module):
         self.said, self.enter, self.numbers = nn.LayerNorm(width), nn.LayerNorm(width), nn.Linear(FEATURES, width)
         self.text = nn.ModuleList(_Attention(shape) for _ in range(shape.text_layers))
         self.spoken = nn.ModuleList(_Mix(width, 2 * width, width) for _ in range(shape.text_layers))
-        self.graph = nn.ModuleList(_Attention(shape, biased=True) for _ in range(shape.layers))
+        self.graph = nn.ModuleList(_Recurrent(shape) if shape.kind == "gru" else _Attention(shape, biased=True)
+                                   for _ in range(shape.layers))
         self.cross = nn.ModuleList(_Attention(shape) for _ in range(shape.layers))
         self.mix = nn.ModuleList(_Mix(width, 2 * width, width) for _ in range(shape.layers))
         self.score = _Mix(width, width, 1, within=False)
@@ -96,11 +113,13 @@ class PlannerNetwork(nn.Module):
         known = (batch.names > 0).float()[..., None]
         named = (self.word(batch.names) * known).sum(2) / known.sum(2).clamp(min=1.0)
         x = self.enter(self.numbers(batch.numbers) + named)
-        closed = torch.where(batch.there, 0.0, CLOSED)[:, None, None]
+        near = near_of(batch.numbers) if self.shape.kind == "local" else torch.ones_like(batch.there)
+        closed = torch.where(batch.there & near, 0.0, CLOSED)[:, None, None]
         for graph, cross, mix in zip(self.graph, self.cross, self.mix, strict=True):
-            x = graph(x, x, closed + batch.paths[:, None] * graph.scale[:, None, None])
+            x = (graph(x, (batch.numbers[..., VISITED] > 0).sum(1)) if self.shape.kind == "gru" else
+                 graph(x, x, closed + batch.paths[:, None] * graph.scale[:, None, None]))
             x = mix(cross(x, words, missing))
-        return self.score(x)[..., 0], x
+        return self.score(x)[..., 0].masked_fill(~near, CLOSED), x
 
     def keyframes(self, batch: PlannerBatch, nodes: Tensor) -> Tensor:
         """Return the scores of keyframes, (B, n), 0..1; only those of visited nodes mean something."""

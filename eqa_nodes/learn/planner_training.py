@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from eqa_nodes.core.errors import ConfigError, ModelError
-from eqa_nodes.core.policies.planner import GraphPlanner, PlannerShape
+from eqa_nodes.core.policies.planner import CLOSED, GraphPlanner, PlannerShape
 from eqa_nodes.core.ranges import Counted, Positive, Share, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.storage.codec import write_bytes
@@ -48,6 +48,7 @@ class ImitationConfig:
     teacher: Share = setting(0.75, "Share of the moves that the teacher chooses, to the power of the round, from 1.")
     forget: Share = setting(0.1, "Share of the words that are hidden from the network in training.")
     seed: int = setting(0, "Seed of weights, episodes and order.")
+    planner: str = setting("graph", "Kind of the planner: graph, local or gru.")
     start: str = setting("", "SHA-256 of the planner that the run begins with, empty: random weights.")
     answers: Share = setting(0.0, "Share of right answers in the reward and in what is best, the paper's lambda.")
     patience: Counted = setting(3, "Number of rounds without a better one on the validation questions that end it.")
@@ -84,18 +85,18 @@ class ImitationRun:
     by, draws = "imitation", False
 
     def __init__(self, folder: Path, samples: Sequence[Sample], validation: Sequence[Sample],
-                 config: ImitationConfig = ImitationConfig(), workers: int = 2, shape: PlannerShape = PlannerShape(),
-                 start: Path | None = None) -> None:
-        """start: a planner whose weights the run begins with, None: random ones of the shape."""
+                 config: ImitationConfig = ImitationConfig(), workers: int = 2, start: Path | None = None) -> None:
+        """start: a planner whose kind and weights the run begins with, None: random weights."""
         if not samples or not validation:
             raise ConfigError("there are no questions to train on, or none to validate with: choose more scenes")
         begun = GraphPlanner.load(start) if start is not None else None
-        config = replace(config, start=sha256(start.read_bytes()).hexdigest() if start is not None else "")
+        if begun is not None and start is not None:
+            config = replace(config, start=sha256(start.read_bytes()).hexdigest(), planner=begun.shape.kind)
         self.folder, self.config, self.workers, self._start = folder, config, workers, start
         self._samples, self._validation = samples, validation
         self._file, self.best_file = folder / "checkpoint.pt", folder / "aqnav.npz"
         torch.manual_seed(config.seed)
-        self.network = PlannerNetwork(shape if begun is None else begun.shape)
+        self.network = PlannerNetwork(PlannerShape(kind=config.planner) if begun is None else begun.shape)
         self._since = "" if begun is None else f"{begun.trained}; then "
         if begun is not None:
             self.network.load(begun)
@@ -194,7 +195,9 @@ class ImitationRun:
         wanted = torch.zeros_like(scores)
         for i, d in enumerate(drawn):
             wanted[i, :len(d.open)] = torch.from_numpy(d.wanted)
-        shares = scores.masked_fill(closed_to(drawn, scores), -1e4).log_softmax(1)
+        wanted *= scores > CLOSED  # a local planner cannot choose what it does not see
+        wanted /= wanted.sum(1, keepdim=True).clamp(min=1e-30)
+        shares = scores.masked_fill(closed_to(drawn, scores), CLOSED).log_softmax(1)
         right = (shares.argmax(1) == wanted.argmax(1)).float().mean()
         return -(wanted * shares).sum(1).mean(), float(right)
 

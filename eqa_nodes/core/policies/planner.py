@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.policies.topo_graph import FEATURES, NUMBERS, TopoGraph
 from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.questions import Question
@@ -26,6 +26,9 @@ WORDS, NAMED = 48, 4  # words of a text, and of the name of a room
 WEIGHTS = Path(__file__).with_name("weights") / "aqnav.npz"
 CLOSED = -1e4  # added to what cannot be attended to
 VISITED = NUMBERS.index("visited")
+KINDS = ("graph", "local", "gru")  # of planners: see PlannerShape
+_NEAR = 0.3  # of `straight`, 3 m
+_HERE, _STRAIGHT, _GHOST = NUMBERS.index("here"), NUMBERS.index("straight"), slice(2, 4)  # frontier, floor
 
 
 class PlannerInput(NamedTuple):
@@ -38,13 +41,18 @@ class PlannerInput(NamedTuple):
 
 
 class PlannerShape(NamedTuple):
-    """Sizes of a planner, which its file states. keys: layers that score keyframes, 0 = it scores none."""
+    """Sizes of a planner, which its file states. keys: layers that score keyframes, 0 = it scores none.
+
+    kind: "graph" attends to all nodes; "local" does not remember: it sees and chooses only what is near (see near_of);
+    "gru" reads the visited nodes as a sequence, by GRUs in the place of the attention between nodes.
+    """
 
     width: int = 64
     heads: int = 4
     text_layers: int = 1
     layers: int = 2
     keys: int = 0
+    kind: str = "graph"
 
 
 def input_of(graph: TopoGraph, question: Question) -> PlannerInput:
@@ -67,6 +75,15 @@ def words_of(text: str, most: int) -> tuple[int, ...]:
     words = re.findall(r"[a-z]+|\d+", text.lower())[:most]
     numbers = [1 + zlib.crc32(word.encode()) % (BUCKETS - 1) for word in words]
     return (*numbers, *[0] * (most - len(numbers)))
+
+
+def near_of(numbers: Any) -> Any:
+    """Return which nodes a local planner sees, (..., n) bool: stopping, the present place, and ghosts within 3 m of it.
+
+    All are seen if there is no such ghost. numbers: (..., n, FEATURES), an array or a tensor.
+    """
+    near = (numbers[..., _STRAIGHT] <= _NEAR) & ((numbers[..., VISITED] <= 0) | (numbers[..., _HERE] > 0))
+    return near | ~(near & (numbers[..., _GHOST].sum(-1) > 0)).any(-1)[..., None]
 
 
 class GraphPlanner:
@@ -96,7 +113,10 @@ class GraphPlanner:
             raise ConfigError(f"{file} is a planner of format {about.get('format')} with {about.get('features')} "
                               f"features of a node; this version reads format {FORMAT} with {FEATURES}: train it again "
                               "with `eqa learn aqnav`")
-        return cls(weights, PlannerShape(**about["shape"]), about["trained"])
+        shape = PlannerShape(**about["shape"])
+        if shape.kind not in KINDS:
+            raise ConfigError(f"{file}: {unknown('kind of planner', shape.kind, KINDS)}")
+        return cls(weights, shape, about["trained"])
 
     def save(self, file: Path) -> str:
         """Write the planner with float16 weights; return the SHA-256 of the file."""
@@ -113,7 +133,7 @@ class GraphPlanner:
         Scores are rounded to thousandths, so that they do not depend on how a machine sums.
         """
         found: np.ndarray = np.round(self._mix("score", self._nodes(given))[:, 0], 3)
-        return found
+        return np.where(near_of(given.numbers), found, np.float32(CLOSED)) if self.shape.kind == "local" else found
 
     def keyframes(self, given: PlannerInput) -> np.ndarray:
         """Return how likely each visited node shows the room of the answer (TAKS; ExploraQA, 4.3), (n,), 0..1.
@@ -125,7 +145,7 @@ class GraphPlanner:
         for k in range(self.shape.keys):
             x = self._norm(f"keys.{k}.norm", x + self._attend(f"keys.{k}", x, x, np.zeros(1, np.float32)))
             x = self._norm(f"keyed.{k}.norm", x + self._mix(f"keyed.{k}", x))
-        found[visited] = np.round(1.0 / (1.0 + np.exp(-self._mix("key", x)[:, 0])), 3)
+        found[visited] = np.round(_sigmoid(self._mix("key", x)[:, 0]), 3)
         return found
 
     def _nodes(self, given: PlannerInput) -> np.ndarray:
@@ -133,9 +153,14 @@ class GraphPlanner:
         words, said = self._text(given.words)
         x: np.ndarray = given.numbers @ self.weights["numbers.weight"].T + self.weights["numbers.bias"]
         x = self._norm("enter", x + _mean(self.weights["word.weight"], given.names))
+        local = np.where(near_of(given.numbers), 0, np.float32(CLOSED)) if self.shape.kind == "local" else np.float32(0)
         for k in range(self.shape.layers):
-            near = given.paths[None] * self.weights[f"graph.{k}.scale"][:, None, None]
-            x = self._norm(f"graph.{k}.norm", x + self._attend(f"graph.{k}", x, x, near))
+            if self.shape.kind == "gru":
+                other = self._last(f"graph.{k}.gru", x[1:1 + (given.numbers[:, VISITED] > 0).sum()])
+            else:
+                near = given.paths[None] * self.weights[f"graph.{k}.scale"][:, None, None] + local
+                other = self._attend(f"graph.{k}", x, x, near)
+            x = self._norm(f"graph.{k}.norm", x + other)
             x = self._norm(f"cross.{k}.norm", x + self._attend(f"cross.{k}", x, words, said))
             x = self._norm(f"mix.{k}.norm", x + self._mix(f"mix.{k}", x))
         return x
@@ -158,6 +183,17 @@ class GraphPlanner:
         shares = softmax(q @ k.transpose(0, 2, 1) / np.float32((width // heads) ** 0.5) + bias)
         return self._linear(f"{name}.out", (shares @ v).transpose(1, 0, 2).reshape(len(of), width))
 
+    def _last(self, name: str, x: np.ndarray) -> np.ndarray:
+        """Return the state of a GRU after a sequence, (width,)."""
+        of_x, of_state = (self.weights[f"{name}.weight_{part}_l0"] for part in ("ih", "hh"))
+        given = x @ of_x.T + self.weights[f"{name}.bias_ih_l0"]
+        state = np.zeros(of_state.shape[1], np.float32)
+        for reset, update, new in given.reshape(len(x), 3, -1):
+            was_reset, was_update, was_new = (of_state @ state + self.weights[f"{name}.bias_hh_l0"]).reshape(3, -1)
+            keep = _sigmoid(update + was_update)
+            state = keep * state + (1 - keep) * np.tanh(new + _sigmoid(reset + was_reset) * was_new)
+        return state
+
     def _mix(self, name: str, x: np.ndarray) -> np.ndarray:
         return self._linear(f"{name}.second", np.maximum(self._linear(f"{name}.first", x), 0))
 
@@ -170,6 +206,11 @@ class GraphPlanner:
         scaled = off / np.sqrt((off * off).mean(axis=1, keepdims=True) + np.float32(1e-5))
         found: np.ndarray = scaled * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
         return found
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    found: np.ndarray = 1 / (1 + np.exp(-x))
+    return found
 
 
 def softmax(x: np.ndarray) -> np.ndarray:

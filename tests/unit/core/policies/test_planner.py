@@ -11,16 +11,18 @@ import pytest
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.policies.planner import (
     BUCKETS,
+    CLOSED,
     NAMED,
     WEIGHTS,
     WORDS,
     GraphPlanner,
     PlannerInput,
+    PlannerShape,
     best_of,
     text_of,
     words_of,
 )
-from eqa_nodes.core.policies.topo_graph import FEATURES
+from eqa_nodes.core.policies.topo_graph import FEATURES, NUMBERS
 
 
 def given(n: int, seed: int = 0, text: str = "What is on the table?") -> PlannerInput:
@@ -77,4 +79,23 @@ def test_files_that_are_no_planner_are_refused_by_name(tmp_path: Path) -> None:
         GraphPlanner.load(written(tmp_path, features=9))
     with pytest.raises(ConfigError, match="planner of format 2"):
         GraphPlanner.load(written(tmp_path, format=2))
+    with pytest.raises(ConfigError, match="unknown kind of planner 'mamba': known are graph, gru, local"):
+        GraphPlanner.load(written(tmp_path, shape={"kind": "mamba"}))
     assert GraphPlanner.load(written(tmp_path)).trained == GraphPlanner.load().trained
+    assert GraphPlanner.load().shape.kind == "graph"  # its file is older than the other kinds
+
+
+def test_a_local_planner_does_not_see_what_is_far() -> None:
+    about = PlannerShape(kind="local")
+    planner, one = GraphPlanner(GraphPlanner.load().weights, about), given(6)
+    one.numbers[:, [NUMBERS.index(name) for name in ("visited", "here", "frontier", "floor")]] = 0
+    one.numbers[1:3, NUMBERS.index("visited")], one.numbers[2, NUMBERS.index("here")] = 1, 1
+    one.numbers[3:, NUMBERS.index("floor")] = 1
+    one.numbers[:, NUMBERS.index("straight")] = 0, 0.2, 0, 0.1, 0.9, 0.3
+    seen = planner.scores(one)
+    assert (seen > CLOSED).tolist() == [True, False, True, True, False, True]
+    other = one._replace(numbers=one.numbers.copy())
+    other.numbers[[1, 4], :2] += 5.0  # another visited place and a far ghost
+    assert (planner.scores(other) == seen).all()
+    other.numbers[3:, NUMBERS.index("straight")] = 0.9
+    assert (planner.scores(other) > CLOSED).all()  # no ghost is near: all are seen
