@@ -136,7 +136,7 @@ class BestPolicy:
     reject look-alikes (`confirm`). Weak evidence, seen from afar or unclear, is a candidate too.
     """
 
-    traits = PolicyTraits(config=BestConfig, calls=13.2, steps=153)
+    traits = PolicyTraits(config=BestConfig, calls=11.3, steps=114)
 
     def __init__(self, config: BestConfig | None = None, robot: RobotModel = RobotModel()) -> None:
         self._c, self._radius_m = config or BestConfig(), robot.radius_m
