@@ -1,7 +1,7 @@
 """Ask a robot about the place it is in: embodied question answering on ROS 2.
 
     import eqa_nodes as eqa
-    print(eqa.ask(eqa.scene("house:12"), "Do I have any fruit left?"))
+    print(eqa.ask(eqa.scene("house:9"), "Do I have any fruit left?"))
 
 docs/library.md describes the library; its functions are imported when they are first used.
 """
