@@ -136,14 +136,14 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
     with VlmServer([]) as server:
         monkeypatch.setenv("EQA_VLM_BASE_URL", server.url)
         assert main([*words, "--answerer", "vlm", "--workers", "2"]) == 0
-    assert "about 43 model calls" in capsys.readouterr().out and not server.requests
+    assert "about 37 model calls" in capsys.readouterr().out and not server.requests
     assert main([*words, "--answerer", "vlm", "--workers", "2"]) == 1
     said = capsys.readouterr().out
-    assert "cannot be reached" in said and "about 43 model calls" in said
+    assert "cannot be reached" in said and "about 37 model calls" in said
     monkeypatch.delenv("EQA_VLM_MODEL")
     assert main([*words, "--answerer", "vlm"]) == 1
     said = capsys.readouterr().out
-    assert "answerer: 3 questions; " in said and "about 43 model calls" in said
+    assert "answerer: 3 questions; " in said and "about 37 model calls" in said
     assert main([*[w for w in words if w != "--dry-run"], "--answerer", "vlm"]) == 2
     assert "none of the 3 questions can be asked" in capsys.readouterr().err and not (tmp_path / "run").exists()
 
